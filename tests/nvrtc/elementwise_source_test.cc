@@ -51,7 +51,8 @@ TEST(ElementwiseSource, IsCompiledByNvrtcWithoutWarnings) {
 }
 
 TEST(ElementwiseSource, OfStrictArithmeticRoundsEachStep) {
-  const auto& group = testing::ElementwiseGroups().back();
+  const testing::ElementwiseGroup group = {
+      "strict", "g ({T}[n] a, {T}[n] b) => ({T}[n] y) { p = Mul (a, b) y = Add (p, a) }", {}};
   const std::string source = SourceOf(group, DType::kFloat16, Precision::kStrict);
   EXPECT_NE(source.find("AsHeld<Float16>"), std::string::npos) << source;
   EXPECT_EQ(SourceOf(group, DType::kFloat16, Precision::kDefault).find("AsHeld"),

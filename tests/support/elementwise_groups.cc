@@ -76,6 +76,13 @@ constexpr char kGated[] =
     "g ({T}[n, m] a, {T}[n, m] b) => ({T}[n, m] y) { "
     "gated = SwiGLU <alpha = 0.8> (a, b) y = Add (gated, a) }";
 
+// Values that were kept in another dtype than the gradients have.
+constexpr char kGradients[] =
+    "g ({T}[n, m] a, float[n, m] b, float c, float d) => (float[n, m] y, float[n, m] z) {"
+    "relu = onward.ReluGradient (a, b) z = onward.ClipGradient (a, relu, c, d) "
+    "above = onward.ClipGradient (a, b, c) below = onward.ClipGradient (a, above, , d) "
+    "y = Add (below, z) }";
+
 }  // namespace
 
 const std::vector<ElementwiseGroup>& ElementwiseGroups() {
@@ -90,6 +97,7 @@ const std::vector<ElementwiseGroup>& ElementwiseGroups() {
       {"shifts", kShifts, {DType::kUint8, DType::kUint16, DType::kUint32, DType::kUint64}},
       {"casts", kCasts, {DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUint8}},
       {"gated", kGated, {DType::kFloat32, DType::kFloat16}},
+      {"gradients", kGradients, {DType::kFloat32, DType::kBFloat16}},
   };
   return *groups;
 }
