@@ -8,11 +8,18 @@ namespace onward {
 
 namespace {
 
+template <bool kNarrow>
+bool IsTaken(DType dtype) {
+  return dtype == DType::kFloat32 ||
+         (kNarrow && (dtype == DType::kFloat16 || dtype == DType::kBFloat16));
+}
+
+template <bool kNarrow>  // floats of 16 bits, too
 std::optional<Patch> AddNormalization(const Graph& graph, NodeId root) {
   const Node& node = graph.node(root);
   const ValueId sum = node.inputs[0];
   const Node* add = MadeBy(graph, sum, "Add");
-  if (add == nullptr || node.outputs.size() != 1 || graph.type(sum).dtype != DType::kFloat32 ||
+  if (add == nullptr || node.outputs.size() != 1 || !IsTaken<kNarrow>(graph.type(sum).dtype) ||
       !SameShape(graph.type(add->inputs[0]), graph.type(add->inputs[1]))) {
     return std::nullopt;
   }
@@ -37,15 +44,17 @@ std::optional<Patch> AddNormalization(const Graph& graph, NodeId root) {
   return patch;
 }
 
+template <bool kNarrow>
 constexpr Rule kRules[] = {
-    {"fuse_add_normalization", "LayerNormalization", AddNormalization},
-    {"fuse_add_normalization", "RMSNormalization", AddNormalization},
+    {"fuse_add_normalization", "LayerNormalization", AddNormalization<kNarrow>},
+    {"fuse_add_normalization", "RMSNormalization", AddNormalization<kNarrow>},
 };
 
 }  // namespace
 
-absl::StatusOr<int> FuseAddNormalization(Graph& graph, const PassOptions&, int& budget) {
-  return ApplyRules(graph, kRules, budget);
+absl::StatusOr<int> FuseAddNormalization(Graph& graph, const PassOptions& options, int& budget) {
+  return options.fuses_narrow_floats ? ApplyRules(graph, kRules<true>, budget)
+                                     : ApplyRules(graph, kRules<false>, budget);
 }
 
 }  // namespace onward

@@ -49,7 +49,7 @@ std::vector<Pass> DevicePipeline(std::string_view provider) {
   }
   passes.push_back({"fuse_conv", FuseConv});
   passes.push_back({"fuse_matmul", FuseMatMul});
-  if (provider == "cpu") passes.push_back({"fuse_add_normalization", FuseAddNormalization});
+  passes.push_back({"fuse_add_normalization", FuseAddNormalization});
   passes.push_back({"fold_constants", FoldConstants});
   passes.push_back({"eliminate_dead", EliminateDead});
   // Bodies run on the host.

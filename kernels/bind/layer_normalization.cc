@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "absl/strings/str_cat.h"
 #include "onward/shape.h"
 
 namespace onward::kernels {
@@ -40,12 +41,17 @@ void BindLayerStatistics(BindContext& context, int64_t axis) {
   }
 }
 
-absl::Status BindLayerNormalization(BindContext& context, int64_t axis) {
+absl::Status BindLayerNormalization(BindContext& context, int64_t axis, bool adds) {
+  const int first = adds ? 2 : 1;
   auto* plan = context.NewState<LayerPlan>();
   ONWARD_ASSIGN_OR_RETURN(static_cast<LayerRows&>(*plan), BindLayerRows(context, axis));
   const DimsView dims = context.input_dims(0);
-  const DimsView scale = context.input_dims(1);
-  const DimsView bias = context.has_input(2) ? context.input_dims(2) : scale;
+  if (adds && context.input_dims(1) != dims) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "X ", DimsString(dims), " and Z ", DimsString(context.input_dims(1)), " differ in shape"));
+  }
+  const DimsView scale = context.input_dims(first);
+  const DimsView bias = context.has_input(first + 1) ? context.input_dims(first + 1) : scale;
   const DimsView normalised = NormalisedDims(dims, axis);
   plan->simple = Covers(scale, normalised) && Covers(bias, normalised);
   if (!plan->simple) {
@@ -53,7 +59,11 @@ absl::Status BindLayerNormalization(BindContext& context, int64_t axis) {
     Dims common;
     ONWARD_RETURN_IF_ERROR(BuildBroadcastLoop<2>(shapes, &dims, &common, &plan->affine));
   }
-  BindLayerStatistics(context, axis);
+  if (!adds) {
+    BindLayerStatistics(context, axis);
+  } else if (context.has_output(1)) {
+    context.SetOutput(1, dims);
+  }
   return absl::OkStatus();
 }
 

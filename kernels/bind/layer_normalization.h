@@ -31,7 +31,8 @@ struct LayerPlan : LayerRows {
   BroadcastLoop<2> affine;  // else: over the whole of X
 };
 
-// Keeps a LayerPlan as the state and settles all outputs. Inputs X, scale, bias (may be omitted).
-absl::Status BindLayerNormalization(BindContext& context, int64_t axis);
+// Keeps a LayerPlan as the state and settles all outputs. Inputs X, scale, bias (may be omitted);
+// with `adds`, the sum's second operand behind X, and outputs Y and the sum.
+absl::Status BindLayerNormalization(BindContext& context, int64_t axis, bool adds = false);
 
 }  // namespace onward::kernels

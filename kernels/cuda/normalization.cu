@@ -1,4 +1,5 @@
-// LayerNormalization and RMSNormalization: statistics of rows, in float (double for doubles).
+// LayerNormalization and RMSNormalization, of a sum too: statistics of rows, in float (double for
+// doubles).
 #include <cmath>
 
 #include "kernels/bind/layer_normalization.h"
@@ -13,8 +14,8 @@ namespace {
 
 template <typename T>
 struct LayerOperands {
-  const T *x, *scale, *bias;  // bias: may be null
-  T* y;
+  const T *x, *z, *scale, *bias;  // z, which is added to x, and bias: may be null
+  T *y, *sum;                     // sum: of x and z, may be y
   // One element for each row; may be null.
   float *mean, *inverse;
 };
@@ -35,8 +36,20 @@ __device__ T Affine(const LayerOperands<T>& o, const LayerPlan& plan, ComputeTyp
   return Rounded<T>(o.bias == nullptr ? value : value + static_cast<C>(Load(o.bias[of_bias])));
 }
 
-// Rows are multiples of kPack elements. A thread reads only what it writes of X, so that y may be
-// x.
+// A thread writes the packs of the sum that it reads again.
+template <typename T, typename Threads, int kPack>
+__device__ void AddRows(const T* x, const T* z, T* sum, int64_t packs) {
+  for (int64_t p = Threads::index(); p < packs; p += Threads::count()) {
+    Pack<T, kPack> pack = LoadPack<kPack>(x + p * kPack);
+    const Pack<T, kPack> added = LoadPack<kPack>(z + p * kPack);
+    for (int i = 0; i < kPack; ++i)
+      pack.elements[i] = Rounded<T>(Load(pack.elements[i]) + Load(added.elements[i]));
+    StorePack(pack, sum + p * kPack);
+  }
+}
+
+// Rows are multiples of kPack elements. A thread reads only what it writes of X and Z, so that y
+// and sum may be one of them.
 template <typename T, bool kCentered, bool kWide, int kPack>
 __global__ void NormalizeRows(LayerOperands<T> o, LayerPlan plan, float epsilon) {
   using C = ComputeType<T>;
@@ -44,6 +57,10 @@ __global__ void NormalizeRows(LayerOperands<T> o, LayerPlan plan, float epsilon)
   const int64_t n = plan.columns, packs = n / kPack;
   for (int64_t row = Threads::first(); row < plan.rows; row += Threads::step()) {
     const T* x = o.x + row * n;
+    if (o.z != nullptr) {
+      AddRows<T, Threads, kPack>(x, o.z + row * n, o.sum + row * n, packs);
+      x = o.sum + row * n;
+    }
     const auto [mean, variance] = MomentsOfRow<Threads, kCentered, kPack>(x, n);
     const C inverse = C(1) / std::sqrt(variance + static_cast<C>(epsilon));
     if (Threads::index() == 0) {
@@ -73,30 +90,39 @@ absl::Status LaunchPacks(const LayerOperands<T>& operands, const LayerPlan& plan
 
 using LaunchRows = absl::Status (*)(const RunContext& context, float epsilon);
 
-template <typename T, bool kCentered>
+template <typename T, bool kCentered, bool kAdds>
 absl::Status LaunchLayer(const RunContext& context, float epsilon) {
   const auto& plan = context.state<LayerPlan>();
   LayerOperands<T> operands = {};
   operands.x = context.in<T>(0);
-  operands.scale = context.in<T>(1);
-  if (context.has_input(2)) operands.bias = context.in<T>(2);
+  constexpr int kScale = kAdds ? 2 : 1;
+  operands.scale = context.in<T>(kScale);
+  if (context.has_input(kScale + 1)) operands.bias = context.in<T>(kScale + 1);
   operands.y = context.out<T>(0);
-  if (context.has_output(1)) operands.mean = context.out<float>(1);
-  if (context.has_output(2)) operands.inverse = context.out<float>(2);
+  if (kAdds) {
+    operands.z = context.in<T>(1);
+    operands.sum = context.has_output(1) ? context.out<T>(1) : operands.y;
+  } else {
+    if (context.has_output(1)) operands.mean = context.out<float>(1);
+    if (context.has_output(2)) operands.inverse = context.out<float>(2);
+  }
   cudaStream_t stream = StreamOf(context);
   constexpr int kPack = kPackOf<T>;
-  if (plan.columns % kPack == 0 && ArePackAligned({operands.x, operands.y}))
+  if (plan.columns % kPack == 0 &&
+      ArePackAligned({operands.x, operands.z, operands.y, operands.sum}))
     return LaunchPacks<T, kCentered, kPack>(operands, plan, epsilon, stream);
   return LaunchPacks<T, kCentered, 1>(operands, plan, epsilon, stream);
 }
 
 class LayerNormalization : public Kernel {
  public:
-  LayerNormalization(LaunchRows launch, int64_t axis, float epsilon)
-      : launch_(launch), axis_(axis), epsilon_(epsilon) {}
+  LayerNormalization(LaunchRows launch, int64_t axis, float epsilon, bool adds)
+      : launch_(launch), axis_(axis), epsilon_(epsilon), adds_(adds) {}
   absl::Status Bind(BindContext& context) const override {
-    context.AllowInPlace(0, 0);
-    return BindLayerNormalization(context, axis_);
+    const int outputs = adds_ && context.has_output(1) ? 2 : 1;
+    for (int output = 0; output < outputs; ++output)
+      for (int input = 0; input < (adds_ ? 2 : 1); ++input) context.AllowInPlace(output, input);
+    return BindLayerNormalization(context, axis_, adds_);
   }
   absl::Status Run(RunContext& context) const override {
     if (context.state<LayerPlan>().rows == 0) return absl::OkStatus();
@@ -107,28 +133,32 @@ class LayerNormalization : public Kernel {
   LaunchRows launch_;
   int64_t axis_;
   float epsilon_;
+  bool adds_;
 };
 
-template <bool kCentered>
+template <bool kCentered, bool kAdds>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeLayer(const NodeSpec& spec) {
   const DType dtype = spec.input_dtype(0);
-  if (spec.input_dtype(1) != dtype)
+  if (spec.input_dtype(kAdds ? 2 : 1) != dtype)
     return absl::UnimplementedError("only where X and scale have the same type");
   for (int i = 1; i < 3; ++i) {
-    if (spec.has_output(i) && spec.output_dtype(i) != DType::kFloat32)
+    if (!kAdds && spec.has_output(i) && spec.output_dtype(i) != DType::kFloat32)
       return absl::UnimplementedError("mean and deviation only in float32");
   }
   LaunchRows launch = nullptr;
-  DispatchDType(FloatTypes(), dtype,
-                [&](auto tag) { launch = LaunchLayer<typename decltype(tag)::type, kCentered>; });
+  DispatchDType(FloatTypes(), dtype, [&](auto tag) {
+    launch = LaunchLayer<typename decltype(tag)::type, kCentered, kAdds>;
+  });
   if (launch == nullptr) return NoLoopFor(spec.input_dtype(0));
   return std::make_unique<LayerNormalization>(launch, spec.attributes().Int("axis", -1),
-                                              spec.attributes().Float("epsilon", 1e-5f));
+                                              spec.attributes().Float("epsilon", 1e-5f), kAdds);
 }
 
 constexpr KernelEntry kKernels[] = {
-    {"", "LayerNormalization", "layer_normalization_cuda", MakeLayer<true>},
-    {"", "RMSNormalization", "rms_normalization_cuda", MakeLayer<false>},
+    {"", "LayerNormalization", "layer_normalization_cuda", MakeLayer<true, false>},
+    {"", "RMSNormalization", "rms_normalization_cuda", MakeLayer<false, false>},
+    {"onward", "AddLayerNormalization", "add_layer_normalization_cuda", MakeLayer<true, true>},
+    {"onward", "AddRMSNormalization", "add_rms_normalization_cuda", MakeLayer<false, true>},
 };
 
 }  // namespace

@@ -21,6 +21,8 @@ namespace {
 // Kernels of ops that have no cases, and the tests that run them on the device.
 const std::map<std::string, std::string> kTestedElsewhere = {
     {"adadelta_step_cuda", "optimizer_steps_test"},
+    {"add_layer_normalization_cuda", "rows_test"},
+    {"add_rms_normalization_cuda", "rows_test"},
     {"adagrad_step_cuda", "optimizer_steps_test"},
     {"adam_step_cuda", "optimizer_steps_test"},
     {"after_cuda", "elementwise_test"},

@@ -1,5 +1,6 @@
 // Softmax, Hardmax and normalizations of rows of many lengths, and along axes in the middle.
 #include "tests/emulated_cuda/compared_operator.h"
+#include "tests/emulated_cuda/compared_session.h"
 
 namespace onward::emulated_cuda {
 namespace {
@@ -138,6 +139,47 @@ TEST(EmulatedRows, NormalizationsAreTheCpus) {
                   {Filled(y, 4, true), scale}, tolerance);
     }
   }
+}
+
+TEST(EmulatedRows, NormalizationsOfSumsAreTheCpus) {
+  const LayerCase cases[] = {{{0, 3}, -1, {3}, {3}},
+                             {{3, 33}, 1, {33}, {33}},
+                             {{2, 1024}, 1, {1024}, {1024}},
+                             {{1, 5000}, 1, {5000}, {5000}},
+                             {{4, 2, 5}, 1, {5}, {2, 1}}};
+  for (const DType dtype : kFloats) {
+    for (const LayerCase& one : cases) {
+      const Operand x = {dtype, one.x};
+      const std::vector<Tensor> inputs = {Filled(x, 1, false), Filled(x, 2, false),
+                                          Filled({dtype, one.scale}, 3, false),
+                                          Filled({dtype, one.bias}, 4, false)};
+      const std::string form = absl::StrCat("<axis = ", one.axis, ", epsilon = 0.01>");
+      const double tolerance = 10 * ToleranceOf(dtype);
+      const std::string text = TextOf(x);
+      ExpectAsCpu(absl::StrCat("(", text, " y, ", text, " s) { s = Add (a, b)",
+                               " y = LayerNormalization ", form, " (s, c, d) }"),
+                  inputs, tolerance);
+      ExpectAsCpu(absl::StrCat("(", text, " y) { s = Add (a, b) y = LayerNormalization ", form,
+                               " (s, c, d) }"),
+                  inputs, tolerance);
+      ExpectAsCpu(absl::StrCat("(", text, " y, ", text, " s) { s = Add (a, b)",
+                               " y = RMSNormalization ", form, " (s, c) }"),
+                  {inputs[0], inputs[1], inputs[2]}, tolerance);
+    }
+  }
+}
+
+TEST(EmulatedRows, SumsAreNormalizedByOneKernel) {
+  const char* text =
+      "g (float[n, 8] a, float[n, 8] b) => (float[n, 8] y, float[n, 8] s)"
+      " <float[8] scale = {1, 2, 3, 4, 5, 6, 7, 8}> {"
+      " s = Add (a, b) y = RMSNormalization (s, scale) }";
+  const auto session = SessionOn("cuda", text);
+  ASSERT_NE(session, nullptr);
+  Configure({});
+  const Tensor x = Filled({DType::kFloat32, {3, 8}}, 1, false);
+  ASSERT_TRUE(session->Run({{"a", Value(x)}, {"b", Value(x)}}).ok());
+  EXPECT_EQ(Counted().launches, 1);
 }
 
 TEST(EmulatedRows, GroupsAreTheCpus) {
