@@ -39,9 +39,10 @@ function(onward_compile_quickly target)
   target_compile_options(${target} PRIVATE $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:-Og>)
 endfunction()
 
-# onward_units(<result> <name> <most> <source>...): sources of which each includes up to <most> of one folder, whose headers the
-# compiler then reads once. They name what they include as seen from the root, so that all clones share their objects. Builds
-# without ONWARD_UNITS compile each source alone, which shows what a source forgot to include.
+# onward_units(<result> <name> <most> <source>...): sources of which each includes about <most> of one folder, whose headers the
+# compiler then reads once. They name what they include as seen from the root, so that all clones share their objects. The name of
+# a source decides which others stand beside it: a new one changes its own unit only. Builds without ONWARD_UNITS compile each
+# source alone, which shows what a source forgot to include.
 option(ONWARD_UNITS "Compile several sources of a folder as one" ON)
 function(onward_units result name most)
   if(NOT ONWARD_UNITS)
@@ -59,13 +60,23 @@ function(onward_units result name most)
   set(units "")
   foreach(folder IN LISTS folders)
     list(LENGTH sources_of_${folder} count)
-    math(EXPR last "${count} - 1")
-    foreach(first RANGE 0 ${last} ${most})
-      list(SUBLIST sources_of_${folder} ${first} ${most} included)
-      list(TRANSFORM included REPLACE "(.+)" "#include \"\\1\"\n")
-      string(JOIN "" text ${included})
-      set(unit ${CMAKE_BINARY_DIR}/units/${name}/${folder}_${first}.cc)
-      file(CONFIGURE OUTPUT ${unit} CONTENT "${text}" @ONLY)
+    set(parts 1)  # a power of two, which seldom changes
+    while(count GREATER most)
+      math(EXPR parts "${parts} * 2")
+      math(EXPR count "${count} / 2")
+    endwhile()
+    set(made "")
+    foreach(path IN LISTS sources_of_${folder})
+      string(MD5 digest ${path})
+      string(SUBSTRING ${digest} 0 4 digest)
+      math(EXPR part "0x${digest} % ${parts}")
+      string(APPEND text_of_${folder}_${part} "#include \"${path}\"\n")
+      list(APPEND made ${part})
+    endforeach()
+    list(REMOVE_DUPLICATES made)
+    foreach(part IN LISTS made)
+      set(unit ${CMAKE_BINARY_DIR}/units/${name}/${folder}_${part}.cc)
+      file(CONFIGURE OUTPUT ${unit} CONTENT "${text_of_${folder}_${part}}" @ONLY)
       list(APPEND units ${unit})
     endforeach()
   endforeach()
