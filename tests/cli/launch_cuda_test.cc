@@ -1,4 +1,5 @@
 // onward launch on GPUs, one a rank: emulated ones (tests/emulated_cuda), where sums are NCCL's.
+#include "tests/cli/emulated_gpus.h"
 #include "tests/cli/launch_fixture.h"
 
 namespace onward {
@@ -12,26 +13,11 @@ using testing::ReadFile;
 class LaunchCudaTest : public testing::LaunchTest {
  protected:
   void SetUp() override {
-    const std::string library =
-        (fs::path(ONWARD_PROGRAM).parent_path() / "emulated_cuda/libonward_cuda.so").string();
-    if (!fs::exists(library)) GTEST_SKIP() << "this build has no emulated device";
+    if (!gpus_.there()) GTEST_SKIP() << "this build has no emulated device";
     LaunchTest::SetUp();
-    Set("LD_LIBRARY_PATH", fs::path(library).parent_path().string());
-    Set("ONWARD_EMULATED_CUDA", "order=late,devices=2");
-  }
-  void TearDown() override {
-    for (const auto& [name, value] : before_) setenv(name.c_str(), value.c_str(), 1);
-    for (const std::string& name : unset_) unsetenv(name.c_str());
+    gpus_.Use("order=late,devices=2");
   }
 
-  void Set(const std::string& name, const std::string& value) {
-    if (const char* before = std::getenv(name.c_str()); before != nullptr) {
-      before_.emplace(name, before);
-    } else {
-      unset_.insert(name);
-    }
-    setenv(name.c_str(), value.c_str(), 1);
-  }
   std::vector<double> LossesOfOneProcess() {
     const std::string output = directory_.path("one");
     EXPECT_EQ(Call(absl::StrCat("--output-dir ", output, " ", config_, " ", kMore)), 0) << log_;
@@ -42,17 +28,14 @@ class LaunchCudaTest : public testing::LaunchTest {
   const std::vector<std::string> cuda_ = {
       "--set",      "batch_size=6", "--set",    "data.drop_last=false", "--set", "steps=20",
       "--provider", "cuda",         "--verbose"};
-
- private:
-  std::map<std::string, std::string> before_;
-  std::set<std::string> unset_;
+  testing::EmulatedGpus gpus_;
 };
 
 TEST_F(LaunchCudaTest, LossesAreThoseOfOneProcess) {
   const std::vector<double> whole = LossesOfOneProcess();
   for (const char* order : {"eager", "late", "random,seed=7"}) {
     SCOPED_TRACE(order);
-    Set("ONWARD_EMULATED_CUDA", absl::StrCat("devices=2,order=", order));
+    gpus_.Use(absl::StrCat("devices=2,order=", order));
     const std::string output = directory_.path(absl::StrCat("ranks_", order));
     ASSERT_EQ(Launch(2, output, cuda_), 0) << log_;
     ExpectNear(Losses(output), whole);
@@ -77,7 +60,7 @@ TEST_F(LaunchCudaTest, WithoutNcclSumsGoThroughTheHost) {
   const std::string folder = directory_.path("other");
   fs::create_directory(folder);
   std::ofstream(folder + "/libnccl.so.2") << "nothing";
-  Set("LD_LIBRARY_PATH", absl::StrCat(folder, ":", std::getenv("LD_LIBRARY_PATH")));
+  gpus_.Use("order=late,devices=2", folder);
   const std::string output = directory_.path("out");
   ASSERT_EQ(Launch(2, output, cuda_), 0) << log_;
   EXPECT_THAT(log_, HasSubstr("summed through the host's memory: NCCL cannot be loaded"));
@@ -85,7 +68,7 @@ TEST_F(LaunchCudaTest, WithoutNcclSumsGoThroughTheHost) {
 }
 
 TEST_F(LaunchCudaTest, ARankWithoutADeviceIsToldSo) {
-  Set("ONWARD_EMULATED_CUDA", "devices=1");
+  gpus_.Use("devices=1");
   EXPECT_EQ(Launch(2, directory_.path("out"), cuda_), 1);
   EXPECT_THAT(log_, HasSubstr("error: rank 1: there is no device cuda:1 here: the last one is "
                               "cuda:0"));
