@@ -93,7 +93,12 @@ void SetLoaders(const CommonOptions& common, serving::ServerOptions& options) {
     import.copy_weights = true;
     return ImportFile(path, import);
   };
-  loader.create = [session](Model model) { return Session::Create(std::move(model), session); };
+  loader.provider = common.provider;
+  loader.create = [session](Model model, const std::string& provider) {
+    SessionOptions own = session;
+    own.provider = provider;
+    return Session::Create(std::move(model), own);
+  };
   options.load_session = loader;
   options.load_generator = [loader, session](const std::string& path, int64_t context) {
     return LoadGenerator(path, context, loader, session);

@@ -13,7 +13,7 @@ using Clock = std::chrono::steady_clock;
 void ReleaseIdle(const ModelRepository& models, Clock::time_point unused_since,
                  Clock::time_point now) {
   for (const std::shared_ptr<ServedModel>& model : models.Ready()) {
-    model->session().ReleaseIdle(unused_since);
+    model->instances().ReleaseIdle(unused_since);
     if (model->sequences() != nullptr) model->sequences()->EndIdle(now);
   }
   malloc_trim(0);  // what was freed in small pieces returns to the machine too

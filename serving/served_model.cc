@@ -103,12 +103,19 @@ absl::StatusOr<std::shared_ptr<ServedModel>> ServedModel::Create(std::string nam
     ONWARD_RETURN_IF_ERROR(CheckCrosses(value, "input"));
   for (const ValueInfo& value : interface.outputs)
     ONWARD_RETURN_IF_ERROR(CheckCrosses(value, "output"));
+  if (facts.places.empty()) {
+    ONWARD_ASSIGN_OR_RETURN(facts.places, InstancePlacesOf(name, *config, "cpu", /*log=*/nullptr));
+  }
+  SetInstancePlaces(name, facts.places, *config);
   ONWARD_RETURN_IF_ERROR(CompleteConfig(name, interface.inputs, interface.outputs, *config));
   facts.config = std::move(config);
   if (facts.statistics == nullptr) facts.statistics = std::make_shared<ModelStatistics>();
   facts.labels.merge(LabelsInMetadata(session->metadata()));  // labels of files come first
-  return std::shared_ptr<ServedModel>(
-      new ServedModel(std::move(name), std::move(session), std::move(facts), std::move(interface)));
+  std::vector<DeviceSession> sessions = {{std::move(session), facts.places[0].runs}};
+  for (std::shared_ptr<Session>& other : facts.others)
+    sessions.push_back({std::move(other), facts.places[sessions.size()].runs});
+  return std::shared_ptr<ServedModel>(new ServedModel(std::move(name), std::move(sessions),
+                                                      std::move(facts), std::move(interface)));
 }
 
 absl::StatusOr<ServedModel::Interface> ServedModel::InterfaceOf(const Session& session,
@@ -133,18 +140,18 @@ absl::StatusOr<ServedModel::Interface> ServedModel::InterfaceOf(const Session& s
   return interface;
 }
 
-ServedModel::ServedModel(std::string name, std::shared_ptr<Session> session, ServedModelFacts facts,
-                         Interface interface)
+ServedModel::ServedModel(std::string name, std::vector<DeviceSession> sessions,
+                         ServedModelFacts facts, Interface interface)
     : name_(std::move(name)),
       version_(absl::StrCat(facts.version)),
-      session_(std::move(session)),
+      instances_(std::move(sessions)),
       facts_(std::move(facts)),
       interface_(std::move(interface)),
-      has_rows_(facts_.config->max_batch_size() > 0 || HasRows(*session_)),
+      has_rows_(facts_.config->max_batch_size() > 0 || HasRows(session())),
       most_batch_rows_(
-          MostBatchRows(*session_, facts_.config->max_batch_size(), facts_.deterministic)),
-      gains_by_threads_(GainsByThreads(*session_)),
-      rows_apart_(facts_.deterministic && session_->RowsAreIndependent().ok()) {}
+          MostBatchRows(session(), facts_.config->max_batch_size(), facts_.deterministic)),
+      gains_by_threads_(GainsByThreads(session())),
+      rows_apart_(facts_.deterministic && session().RowsAreIndependent().ok()) {}
 
 const std::vector<std::string>* ServedModel::labels(const std::string& output) const {
   const auto found = facts_.labels.find(output);
@@ -182,16 +189,17 @@ absl::Status ServedModel::CheckRequest(const InferRequest& request) const {
 absl::StatusOr<Session::Outputs> ServedModel::Run(const Session::Inputs& inputs,
                                                   const RunOptions& options) const {
   const int64_t rows = rows_apart_ ? serving::RowsOf(inputs) : 1;
-  if (rows < 2) return session_->Run(inputs, options);
+  if (rows < 2) return instances_.Run(inputs, options);
   ONWARD_ASSIGN_OR_RETURN(auto outputs, RunRows(inputs, rows, options));
-  return outputs ? *std::move(outputs) : session_->Run(inputs, options);
+  return outputs ? *std::move(outputs) : instances_.Run(inputs, options);
 }
 
 absl::StatusOr<std::optional<Session::Outputs>> ServedModel::RunRows(
     const Session::Inputs& inputs, int64_t rows, const RunOptions& options) const {
   std::vector<Session::Outputs> each;
   for (int64_t row = 0; row < rows; ++row) {
-    ONWARD_ASSIGN_OR_RETURN(Session::Outputs own, session_->Run(RowsFrom(inputs, row, 1), options));
+    ONWARD_ASSIGN_OR_RETURN(Session::Outputs own,
+                            instances_.Run(RowsFrom(inputs, row, 1), options));
     if (serving::RowsOf(own) != 1) return std::nullopt;
     each.push_back(std::move(own));
   }

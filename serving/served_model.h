@@ -10,8 +10,10 @@
 
 #include "absl/status/statusor.h"
 #include "onward/session.h"
+#include "serving/instances.h"
 #include "serving/protocol/infer_reply.h"
 #include "serving/protocol/infer_request.h"
+#include "serving/repository/instance_places.h"
 #include "serving/repository/queue_config.h"
 #include "serving/scheduling/sequences.h"
 #include "serving/statistics/model_statistics.h"
@@ -33,6 +35,8 @@ struct ServedModelFacts {
   std::shared_ptr<TextModel> text = nullptr;                    // null: it has no tokenizer
   // Rows have the same bits in any company: those that do not influence each other run one by one.
   bool deterministic = false;
+  std::vector<InstancePlace> places = {};             // of the sessions; empty: one, of the cpu
+  std::vector<std::shared_ptr<Session>> others = {};  // those behind the first place
 };
 
 // With `varying` for dims that vary; an unknown rank counts as one of them.
@@ -56,7 +60,9 @@ class ServedModel {
   int64_t version_number() const { return facts_.version; }
   // Complete: what the configuration leaves out is the model's.
   const config::ModelConfig& config() const { return *facts_.config; }
-  Session& session() const { return *session_; }
+  // Stands for the sessions of all devices.
+  Session& session() const { return instances_.first(); }
+  const Instances& instances() const { return instances_; }
   TextModel* text() const { return facts_.text.get(); }
   ModelStatistics& statistics() const { return *facts_.statistics; }
   const std::shared_ptr<ModelStatistics>& shared_statistics() const { return facts_.statistics; }
@@ -94,7 +100,7 @@ class ServedModel {
     std::shared_ptr<Sequences> sequences;
   };
 
-  ServedModel(std::string name, std::shared_ptr<Session> session, ServedModelFacts facts,
+  ServedModel(std::string name, std::vector<DeviceSession> sessions, ServedModelFacts facts,
               Interface interface);
 
   static absl::StatusOr<Interface> InterfaceOf(const Session& session,
@@ -109,7 +115,7 @@ class ServedModel {
   absl::StatusOr<Tensor> Wanted(const Tensor& tensor, const RequestedOutput& output) const;
 
   const std::string name_, version_;
-  const std::shared_ptr<Session> session_;
+  const Instances instances_;
   const ServedModelFacts facts_;
   const Interface interface_;
   const bool has_rows_;  // see RowsOf

@@ -19,8 +19,10 @@ namespace onward::serving {
 struct SessionLoader {
   // The file may be overwritten afterwards: ImportOptions::copy_weights.
   std::function<absl::StatusOr<Model>(const std::string& path)> import = nullptr;
-  std::function<absl::StatusOr<std::unique_ptr<Session>>(Model model)> create = nullptr;
-  bool deterministic = false;  // ServedModelFacts::deterministic
+  std::function<absl::StatusOr<std::unique_ptr<Session>>(Model model, const std::string& provider)>
+      create = nullptr;
+  std::string provider = "cpu";  // of instances for which no configuration names a device
+  bool deterministic = false;    // ServedModelFacts::deterministic
 };
 
 struct LoadContext {

@@ -37,18 +37,41 @@ absl::StatusOr<ReadEnsembleModel> ReadModel(const ModelSource& source, const std
   return read;
 }
 
+// Makes the sessions of the places behind the first one.
+absl::Status LoadOthers(const ModelSource& source, const std::string& file,
+                        const config::ModelConfig& config, const LoadContext& context,
+                        ServedModelFacts& facts) {
+  if (facts.text != nullptr && facts.text->generates() && facts.places.size() > 1) {
+    return absl::UnimplementedError(
+        "a model that generates text runs on one device: its instance_group names several");
+  }
+  for (size_t i = 1; i < facts.places.size(); ++i) {
+    ONWARD_ASSIGN_OR_RETURN(ReadEnsembleModel read, ReadModel(source, file, config, context));
+    ONWARD_ASSIGN_OR_RETURN(
+        std::shared_ptr<Session> session,
+        context.load_session.create(std::move(read.model), facts.places[i].provider));
+    facts.others.push_back(std::move(session));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::shared_ptr<ServedModel>> LoadVersion(const ModelSource& source, int64_t version,
                                                          const std::string& file,
                                                          const config::ModelConfig& config,
                                                          const LoadContext& context) {
   ONWARD_ASSIGN_OR_RETURN(ReadEnsembleModel read, ReadModel(source, file, config, context));
-  ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<Session> session,
-                          context.load_session.create(std::move(read.model)));
   ServedModelFacts facts;
+  ONWARD_ASSIGN_OR_RETURN(
+      facts.places,
+      InstancePlacesOf(source.name, config, context.load_session.provider, context.log));
+  ONWARD_ASSIGN_OR_RETURN(
+      std::shared_ptr<Session> session,
+      context.load_session.create(std::move(read.model), facts.places[0].provider));
   if (!file.empty()) {
     ONWARD_ASSIGN_OR_RETURN(facts.text, LoadText(*session, {source.name, file, source.path,
                                                             context.load_generator, context.log}));
   }
+  ONWARD_RETURN_IF_ERROR(LoadOthers(source, file, config, context, facts));
   // The generator's session has the weights: they are held once.
   if (facts.text != nullptr && facts.text->generates())
     session = std::shared_ptr<Session>(facts.text, facts.text->session());
@@ -61,7 +84,8 @@ absl::StatusOr<std::shared_ptr<ServedModel>> LoadVersion(const ModelSource& sour
   if (context.statistics != nullptr) facts.statistics = context.statistics(version);
   ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<ServedModel> model,
                           ServedModel::Create(source.name, std::move(session), std::move(facts)));
-  ONWARD_RETURN_IF_ERROR(RunWarmUp(model->config(), source.path, model->session()));
+  for (Session* each : model->instances().all())
+    ONWARD_RETURN_IF_ERROR(RunWarmUp(model->config(), source.path, *each));
   return model;
 }
 

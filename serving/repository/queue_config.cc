@@ -10,11 +10,6 @@
 namespace onward::serving {
 namespace {
 
-absl::Status Differs(const std::string& field, const std::string& expected, int64_t got) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("the model's configuration: ", field, ": expected ", expected, ", got ", got));
-}
-
 absl::StatusOr<QueuePolicy> ReadPolicy(const config::QueuePolicy& policy,
                                        const std::string& field) {
   QueuePolicy read;
@@ -82,10 +77,6 @@ bool QueueConfig::delays() const {
 
 absl::StatusOr<QueueConfig> ReadQueueConfig(const config::ModelConfig& config) {
   QueueConfig read;
-  for (const config::InstanceGroup& group : config.instance_group()) {
-    if (group.count() < 0) return Differs("instance_group: count", "0 or more", group.count());
-    read.instances += static_cast<size_t>(group.count());
-  }
   if (config.has_dynamic_batching())
     ONWARD_RETURN_IF_ERROR(ReadLevels(config.dynamic_batching(), read));
   return read;

@@ -1,5 +1,4 @@
-// The parts of a model's configuration about waiting requests and runs: dynamic_batching and
-// instance_group.
+// The part of a model's configuration about waiting requests: dynamic_batching.
 #pragma once
 
 #include <chrono>
@@ -23,8 +22,7 @@ struct QueuePolicy {
 };
 
 struct QueueConfig {
-  size_t instances = 0;  // runs at a time; 0: as many as the cores allow
-  uint64_t levels = 0;   // of priority; 0: any
+  uint64_t levels = 0;  // of priority; 0: any
   uint64_t default_level = 2;
   std::optional<QueuePolicy> policy;  // of levels that have none of their own
   std::map<uint64_t, QueuePolicy> level_policies;

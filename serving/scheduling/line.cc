@@ -79,7 +79,7 @@ class Batch {
 void Line::Add(WaitingRequests one) {
   const ServedModel& model = *one.front().scheduled.model;
   in_order = in_order || one.front().sequences() != nullptr;
-  instances = model.queue().instances;
+  instances = model.instances().most_runs();
   may_delay = may_delay || model.queue().delays();
   unread_.splice(unread_.end(), one);
 }

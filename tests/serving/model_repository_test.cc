@@ -233,7 +233,7 @@ TEST(ModelRepositoryOfTextTest, LoadsGoOnWhileTextsOfAnUnloadedModelEnd) {
   {
     ServedModelFacts facts;
     facts.text = text;
-    auto session = loader.create(LettersModel());
+    auto session = loader.create(LettersModel(), "cpu");
     ASSERT_TRUE(session.ok()) << session.status();
     auto model = ServedModel::Create("talks", *std::move(session), std::move(facts));
     ASSERT_TRUE(model.ok()) << model.status();

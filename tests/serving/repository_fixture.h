@@ -36,8 +36,9 @@ inline serving::SessionLoader LoadSession() {
     options.copy_weights = true;
     return ImportFile(path, options);
   };
-  loader.create = [](Model model) {
+  loader.create = [](Model model, const std::string& provider) {
     SessionOptions options;
+    options.provider = provider;
     options.num_threads = 1;
     options.check_rows = true;
     return Session::Create(std::move(model), options);

@@ -19,7 +19,6 @@ absl::StatusOr<QueueConfig> Read(const std::string& text) {
 
 TEST(QueueConfigTest, WithoutConfiguration) {
   const QueueConfig config = *Read("");
-  EXPECT_EQ(config.instances, 0);
   EXPECT_EQ(config.LevelOf(0), 2);
   EXPECT_EQ(config.LevelOf(77), 77);
   EXPECT_EQ(config.PolicyOf(2), nullptr);
@@ -29,12 +28,11 @@ TEST(QueueConfigTest, WithoutConfiguration) {
   EXPECT_EQ(config.TakeTimeout(request), microseconds(5));
 }
 
-TEST(QueueConfigTest, PrioritiesAndInstances) {
-  const QueueConfig config = *Read(R"(instance_group [ { count: 2 }, { count: 1 } ]
-      dynamic_batching { priority_levels: 5 default_priority_level: 4
+TEST(QueueConfigTest, Priorities) {
+  const QueueConfig config =
+      *Read(R"(dynamic_batching { priority_levels: 5 default_priority_level: 4
         default_queue_policy { max_queue_size: 9 }
         priority_queue_policy { key: 1 value { max_queue_size: 7 timeout_action: DELAY } } })");
-  EXPECT_EQ(config.instances, 3);
   EXPECT_EQ(config.LevelOf(0), 4);
   EXPECT_EQ(config.LevelOf(5), 5);
   EXPECT_EQ(config.LevelOf(6), 4);
@@ -64,8 +62,6 @@ TEST(QueueConfigTest, WhatContradictsItselfIsNamed) {
   const auto error = [](const std::string& text) {
     return std::string(Read(text).status().message());
   };
-  EXPECT_THAT(error("instance_group { count: -1 }"),
-              HasSubstr("instance_group: count: expected 0 or more, got -1"));
   EXPECT_THAT(error("dynamic_batching { priority_levels: 2 default_priority_level: 3 }"),
               HasSubstr("default_priority_level: expected at most priority_levels, 2, got 3"));
   EXPECT_THAT(error("dynamic_batching { priority_queue_policy { key: 1 value { } } }"),
