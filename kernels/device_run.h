@@ -1,4 +1,5 @@
-// What the host and the kernels of a device tell each other during a run, besides arguments.
+// Memory by which the host and the kernels of a device tell each other, during a run, what no
+// argument says.
 #pragma once
 
 #include <cstdint>
