@@ -175,22 +175,23 @@ TEST_F(FusedElementwise, RunsInPartsWhereNothingCanBeCompiled) {
                         "kernel.cu(1): error: a failure that was asked for"));
 }
 
-// The child process begins the test anew, with the directory that its parent left.
-TEST(FusedElementwiseDeathTest, IsCompiledOnceForManyProcesses) {
-  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
-  const std::string folder = ::testing::TempDir() + "fused_elementwise_kernels";
-  const std::string before = std::getenv("ONWARD_KERNEL_CACHE");
-  if (before != folder) std::filesystem::remove_all(folder);
+// Ends the process: with 7 where the group is one kernel after as many compilations.
+void MakeAndExit(const std::string& folder, int64_t compilations) {
   setenv("ONWARD_KERNEL_CACHE", folder.c_str(), 1);
   Configure({});
   Made made;
   MakeSessions("g (float[n] a) => (float[n] y) { p = Neg (a) q = Sin (p) y = Add (q, p) }", made);
-  const int64_t compilations = Counted().compilations;
-  EXPECT_EQ(compilations, before != folder ? 1 : 0);
-  EXPECT_EXIT(
-      std::exit(CountKernels(*made.device, "elementwise_nvrtc") == 1 && compilations == 0 ? 7 : 1),
-      ::testing::ExitedWithCode(7), "");
-  setenv("ONWARD_KERNEL_CACHE", before.c_str(), 1);
+  const bool is_one = CountKernels(*made.device, "elementwise_nvrtc") == 1;
+  std::exit(is_one && Counted().compilations == compilations ? 7 : 1);
+}
+
+TEST(FusedElementwiseDeathTest, IsCompiledOnceForManyProcesses) {
+  const std::string folder = ::testing::TempDir() + "fused_elementwise_kernels";
+  std::filesystem::remove_all(folder);
+  EXPECT_EXIT(MakeAndExit(folder, 1), ::testing::ExitedWithCode(7), "");
+  EXPECT_EXIT(MakeAndExit(folder, 0), ::testing::ExitedWithCode(7), "");
+  EXPECT_EXIT(MakeAndExit("", 1), ::testing::ExitedWithCode(7), "");
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace
