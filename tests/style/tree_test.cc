@@ -128,9 +128,11 @@ constexpr const char* kEditors[] = {
     // Parameters and names of modules.
     "nn/module.cc", "nn/normalization.cc", "nn/parameters.cc", "nn/row_norm.cc",
     "nn/spectral_norm.cc", "nn/weight_norm.cc",
-    // Patches cannot say this: single uses, outputs and captures, constants that are dropped.
-    "graph/passes/eliminate_dead.cc", "graph/passes/sink_constants.cc",
-    "graph/passes/widen_floats.cc", "executors/compile_program.cc", "executors/plan/place.cc",
+    // Patches cannot say this: single uses, outputs and captures, constants that are dropped,
+    // metadata of nodes that stay.
+    "graph/passes/eliminate_dead.cc", "graph/passes/fuse_elementwise.cc",
+    "graph/passes/sink_constants.cc", "graph/passes/widen_floats.cc",
+    "executors/compile_program.cc", "executors/plan/place.cc",
     // Graphs of one node.
     "executors/compile.cc", "cli/operator_model.cc",
     // Dims of inputs.
