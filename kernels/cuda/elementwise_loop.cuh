@@ -23,11 +23,13 @@ template <typename I, int kInputs>
 __device__ inline void FindInputs(const ElementwiseArguments<I>& arguments,
                                   typename I::Number index, typename I::Number (&at)[kInputs]) {
   using Number = typename I::Number;
+#pragma unroll
   for (int n = 0; n < kInputs; ++n) at[n] = 0;
   for (int d = 0; d < arguments.rank; ++d) {
     // The outermost index is what is left.
     const Number rest = d + 1 < arguments.rank ? arguments.dims[d].Quotient(index) : 0;
     const Number place = index - rest * arguments.dims[d].divisor;
+#pragma unroll
     for (int n = 0; n < kInputs; ++n) at[n] += place * arguments.strides[n][d];
     index = rest;
   }
@@ -45,6 +47,7 @@ __device__ inline Pack<T, kCount> LoadPackOrFill(const void* input, uint64_t at,
   if (!fill) return LoadPack<kCount>(from);
   Pack<T, kCount> pack;
   const T element = *from;
+#pragma unroll
   for (int i = 0; i < kCount; ++i) pack.elements[i] = element;
   return pack;
 }

@@ -113,7 +113,7 @@ class Writer {
         spec_.num_inputs(),
         "];\n"
         "    if constexpr (kFlat) {\n"
-        "      for (int n = 0; n < ",
+        "#pragma unroll\n      for (int n = 0; n < ",
         spec_.num_inputs(), "; ++n) at[n] = a.fills[n] ? 0 : p * ", pack,
         ";\n"
         "    } else {\n"
@@ -127,7 +127,7 @@ class Writer {
     for (int i = 0; i < spec_.num_outputs(); ++i)
       absl::StrAppend(&text, "    Pack<", ElementTypeOf(spec_.output_dtype(i)), ", ", pack, "> y",
                       i, ";\n");
-    absl::StrAppend(&text, "    for (int i = 0; i < ", pack, "; ++i)\n      Steps(",
+    absl::StrAppend(&text, "#pragma unroll\n    for (int i = 0; i < ", pack, "; ++i)\n      Steps(",
                     Arguments(".elements[i]", ".elements[i]"), ");\n");
     for (int i = 0; i < spec_.num_outputs(); ++i) {
       absl::StrAppend(&text, "    StorePack(y", i, ", static_cast<",
@@ -148,7 +148,7 @@ class Writer {
         spec_.num_inputs(),
         "];\n"
         "    if constexpr (kFlat) {\n"
-        "      for (int n = 0; n < ",
+        "#pragma unroll\n      for (int n = 0; n < ",
         spec_.num_inputs(),
         "; ++n) at[n] = a.fills[n] ? 0 : p;\n"
         "    } else {\n"
