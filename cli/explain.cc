@@ -97,6 +97,7 @@ absl::Status Explain(const std::string& model, const InputOptions& inputs,
   SessionOptions options = common.session();
   options.check_rows = true;
   options.plan_only = common.provider != "cpu";  // its device may be elsewhere
+  if (options.log == nullptr) options.log = LogToStandardError(LogLevel::kWarning);
   ONWARD_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, Session::Load(model, options));
   absl::StatusOr<PlannedRun> plan = PlanRun(*session, inputs, !options.plan_only);
   if (!plan.ok() && options.plan_only) {

@@ -111,7 +111,7 @@ absl::StatusOr<Compiled> CompileModel(Graph graph, const SessionOptions& options
     ONWARD_RETURN_IF_ERROR(expand(graph));
   }
   for (const std::string& reason : refused) {
-    WriteLog(options.log, LogLevel::kNews, "session",
+    WriteLog(options.log, LogLevel::kWarning, "session",
              absl::StrCat("elementwise groups run in parts on ", std::string(provider->name()),
                           ": ", reason));
   }
