@@ -133,6 +133,7 @@ TEST(DeviceTraining, AStepSendsTheBatchAndFetchesTheLoss) {
     EXPECT_EQ(counted.allocations, 0);
     EXPECT_EQ(counted.graphs, 0);
     EXPECT_EQ(counted.graph_launches, 1) << "the whole step, with what it draws";
+    EXPECT_EQ(counted.compilations, 0);
     EXPECT_LE(counted.copies_to_device, 3) << "data, labels, settings of the optimizer";
     EXPECT_EQ(counted.copies_to_host, 1) << "the loss";
   }
