@@ -188,6 +188,33 @@ class Writer {
   const std::vector<int64_t> results_;
 };
 
+bool HaveOneShape(const Type& a, const Type& b) {
+  return a.shape && b.shape &&
+         std::equal(a.shape->begin(), a.shape->end(), b.shape->begin(), b.shape->end(),
+                    [](const Dim& x, const Dim& y) { return x.SameAs(y); });
+}
+
+// The inputs broadcast to the shape of the outputs where these have one shape, and each input has a
+// part in one of them. Groups of a pass are so; others may come from files.
+absl::Status CheckShapes(const NodeSpec& spec, const std::vector<fused::ElementwiseStep>& steps) {
+  for (int i = 1; i < spec.num_outputs(); ++i) {
+    if (!HaveOneShape(spec.output_type(0), spec.output_type(i)))
+      return absl::UnimplementedError("only outputs that are known to have one shape");
+  }
+  const auto inputs = static_cast<size_t>(spec.num_inputs());
+  std::vector<bool> read(inputs + steps.size(), false);
+  for (const int64_t result : spec.attributes().Ints("results"))
+    read[static_cast<size_t>(result)] = true;
+  for (size_t step = steps.size(); step-- > 0;) {
+    for (const int operand : steps[step].operands)
+      if (operand >= 0 && read[inputs + step]) read[static_cast<size_t>(operand)] = true;
+  }
+  if (std::find(read.begin(), read.begin() + spec.num_inputs(), false) !=
+      read.begin() + spec.num_inputs())
+    return absl::UnimplementedError("only inputs that an output depends on");
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<ElementwiseSource> WriteElementwiseSource(const NodeSpec& spec) {
@@ -199,6 +226,7 @@ absl::StatusOr<ElementwiseSource> WriteElementwiseSource(const NodeSpec& spec) {
   ONWARD_ASSIGN_OR_RETURN(std::vector<fused::ElementwiseStep> steps,
                           fused::ReadSteps(spec.attributes(), spec.num_inputs(),
                                            static_cast<size_t>(spec.num_outputs())));
+  ONWARD_RETURN_IF_ERROR(CheckShapes(spec, steps));
   return Writer(spec, std::move(steps)).Write();
 }
 
