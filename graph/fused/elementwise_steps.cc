@@ -18,13 +18,7 @@ namespace {
 
 constexpr size_t kAny = 64;
 
-struct OperandCounts {
-  std::string_view op;
-  size_t least, most;
-  std::string_view domain = "";
-};
-
-constexpr OperandCounts kOps[] = {
+constexpr StepOp kOps[] = {
     {"Abs", 1, 1},
     {"Acos", 1, 1},
     {"Acosh", 1, 1},
@@ -165,8 +159,10 @@ bool ReadStep(const std::string& text, int values, ElementwiseStep& step) {
 
 }  // namespace
 
+absl::Span<const StepOp> StepOps() { return kOps; }
+
 bool IsElementwise(std::string_view op, std::string_view domain, size_t operands) {
-  return std::any_of(std::begin(kOps), std::end(kOps), [&](const OperandCounts& row) {
+  return std::any_of(std::begin(kOps), std::end(kOps), [&](const StepOp& row) {
     return row.op == op && row.domain == domain && operands >= row.least && operands <= row.most;
   });
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "onward/attribute.h"
 
 namespace onward::fused {
@@ -21,6 +22,14 @@ struct ElementwiseStep {
   Attributes attributes;
   std::vector<int> operands;  // -1: omitted
 };
+
+// An op that may be a step, with the number of its operands.
+struct StepOp {
+  std::string_view op;
+  size_t least, most;
+  std::string_view domain = "";
+};
+absl::Span<const StepOp> StepOps();
 
 // Returns whether the op may be a step with that many operands.
 bool IsElementwise(std::string_view op, std::string_view domain, size_t operands);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "graph/fused/elementwise_steps.h"
@@ -47,6 +48,43 @@ TEST(ElementwiseSource, IsCompiledByNvrtcWithoutWarnings) {
                   "ELF");
       }
     }
+  }
+}
+
+// The refusal of the node that makes y, of a file.
+std::string RefusalOf(const std::string& outputs, const std::string& node) {
+  const auto model = testing::ModelFromText("g (float[4] a, float[1] b) => (" + outputs + ") {" +
+                                            node + " (a, b) }");
+  EXPECT_TRUE(model.ok()) << model.status();
+  if (!model.ok()) return "";
+  Graph graph = model->graph;
+  EXPECT_TRUE(InferGraph(graph).ok());
+  const auto source = WriteElementwiseSource(NodeSpec(graph, graph.node_ids()[0], {}));
+  return source.ok() ? "" : std::string(source.status().message());
+}
+
+TEST(ElementwiseSource, IsWrittenWhereInputsBroadcastToAllOutputs) {
+  EXPECT_EQ(
+      RefusalOf("float[4] y", "y = onward.Elementwise <steps = [\"Add 0 1\"], results = [2]>"), "");
+  EXPECT_EQ(
+      RefusalOf("float[4] y, float[1] z",
+                "y, z = onward.Elementwise <steps = [\"Add 0 1\", \"Neg 1\"], results = [2, 3]>"),
+      "only outputs that are known to have one shape");
+  EXPECT_EQ(RefusalOf("float[1] y",
+                      "y = onward.Elementwise <steps = [\"Add 0 1\", \"Neg 1\"], results = [3]>"),
+            "only inputs that an output depends on");
+}
+
+TEST(ElementwiseSource, IsTestedForEveryOp) {
+  for (const fused::StepOp& op : fused::StepOps()) {
+    const std::string name(op.op);
+    const auto& groups = testing::ElementwiseGroups();
+    EXPECT_TRUE(std::any_of(groups.begin(), groups.end(),
+                            [&](const testing::ElementwiseGroup& group) {
+                              return group.text.find(name + " (") != std::string::npos ||
+                                     group.text.find(name + " <") != std::string::npos;
+                            }))
+        << name << " is in no group of tests/support/elementwise_groups.cc";
   }
 }
 
