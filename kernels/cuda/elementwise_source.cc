@@ -188,6 +188,13 @@ class Writer {
   const std::vector<int64_t> results_;
 };
 
+absl::Status CheckDType(DType dtype) {
+  if (DispatchDType(Concat<NumericTypes, TypeList<bool>>(), dtype, [](auto) {}))
+    return absl::OkStatus();
+  return absl::UnimplementedError(
+      absl::StrCat("no loop for dtype ", std::string(DTypeName(dtype))));
+}
+
 bool HaveOneShape(const Type& a, const Type& b) {
   return a.shape && b.shape &&
          std::equal(a.shape->begin(), a.shape->end(), b.shape->begin(), b.shape->end(),
@@ -223,6 +230,10 @@ absl::StatusOr<ElementwiseSource> WriteElementwiseSource(const NodeSpec& spec) {
                                                  " inputs and ", kMostElementwiseOutputs,
                                                  " outputs"));
   }
+  for (int i = 0; i < spec.num_inputs(); ++i)
+    ONWARD_RETURN_IF_ERROR(CheckDType(spec.input_dtype(i)));
+  for (int i = 0; i < spec.num_outputs(); ++i)
+    ONWARD_RETURN_IF_ERROR(CheckDType(spec.output_dtype(i)));
   ONWARD_ASSIGN_OR_RETURN(std::vector<fused::ElementwiseStep> steps,
                           fused::ReadSteps(spec.attributes(), spec.num_inputs(),
                                            static_cast<size_t>(spec.num_outputs())));

@@ -75,6 +75,15 @@ TEST(ElementwiseSource, IsWrittenWhereInputsBroadcastToAllOutputs) {
             "only inputs that an output depends on");
 }
 
+TEST(ElementwiseSource, IsWrittenForKnownDTypes) {
+  auto model = testing::ModelFromText(
+      "g (a) => (y) { y = onward.Elementwise <steps = [\"Neg 0\"], results = [1]> (a) }");
+  ASSERT_TRUE(model.ok()) << model.status();
+  const auto source =
+      WriteElementwiseSource(NodeSpec(model->graph, model->graph.node_ids()[0], {}));
+  EXPECT_EQ(source.status().message(), "no loop for dtype undefined");
+}
+
 TEST(ElementwiseSource, IsTestedForEveryOp) {
   for (const fused::StepOp& op : fused::StepOps()) {
     const std::string name(op.op);
