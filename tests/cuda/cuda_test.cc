@@ -1,11 +1,17 @@
 // The CUDA provider against the CPU provider. Skips where there is no device.
 #include <gtest/gtest.h>
 
+#include <string>
+#include <type_traits>
+#include <utility>
+
 #include "executors/provider.h"
 #include "onward/read_image.h"
 #include "onward/session.h"
+#include "tests/support/elementwise_groups.h"
 #include "tests/support/kernel_runner.h"
 #include "tests/support/test_data.h"
+#include "tests/support/text_model.h"
 
 namespace onward {
 namespace {
@@ -75,6 +81,61 @@ TEST(Cuda, TinyMlpEqualsTheCpuForSeveralBatches) {
     EXPECT_EQ(testing::Difference(actual->begin()->second.tensor(),
                                   expected->begin()->second.tensor(), 1e-4, 1e-5),
               "");
+  }
+}
+
+// Small numbers of both signs, integers and bools among them.
+Tensor Numbers(const ValueInfo& input, int64_t n, int64_t m, int seed) {
+  Dims dims;
+  for (const Dim& dim : *input.type.shape)
+    dims.push_back(dim.known() ? dim.value() : dim.ToString() == "n" ? n : m);
+  Tensor tensor(input.type.dtype, dims);
+  DispatchDType(Concat<NumericTypes, TypeList<bool>>(), tensor.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    for (int64_t i = 0; i < tensor.num_elements(); ++i) {
+      const auto number = static_cast<float>((i * 37 + seed) % 101 - 50) / 16;
+      if constexpr (std::is_same_v<T, bool>) {
+        tensor.mutable_data<T>()[i] = number > 0;
+      } else if constexpr (std::is_integral_v<T>) {
+        tensor.mutable_data<T>()[i] = static_cast<T>(static_cast<int>(number * 2));
+      } else {
+        tensor.mutable_data<T>()[i] = static_cast<T>(number);
+      }
+    }
+  });
+  return tensor;
+}
+
+void ExpectGroupAsCpu(const std::string& text, double tolerance) {
+  SCOPED_TRACE(text);
+  const auto model = testing::ModelFromText(text);
+  ASSERT_TRUE(model.ok()) << model.status();
+  const auto cpu = Session::Create(*model, On("cpu")), gpu = Session::Create(*model, On("cuda"));
+  ASSERT_TRUE(cpu.ok() && gpu.ok()) << cpu.status() << gpu.status();
+  int64_t fused = 0;
+  for (const NodeExplanation& node : (*gpu)->Explain()) fused += node.kernel == "elementwise_nvrtc";
+  EXPECT_EQ(fused, 1);
+  for (const auto& [n, m] : {std::pair(3, 16), std::pair(2, 5), std::pair(300, 1024)}) {
+    Session::Inputs inputs;
+    for (const ValueInfo& input : (*cpu)->inputs())
+      inputs[input.name] = Value(Numbers(input, n, m, static_cast<int>(3 * inputs.size()) + 1));
+    const auto expected = (*cpu)->Run(inputs), actual = (*gpu)->Run(inputs);
+    ASSERT_TRUE(expected.ok() && actual.ok()) << expected.status() << actual.status();
+    for (const auto& [name, value] : *expected) {
+      EXPECT_EQ(
+          testing::Difference(actual->at(name).tensor(), value.tensor(), tolerance, tolerance), "")
+          << name << " of " << n << " x " << m;
+    }
+  }
+}
+
+TEST(Cuda, FusedElementwiseGroupsEqualTheCpu) {
+  ONWARD_NEEDS_GPU();
+  for (const testing::ElementwiseGroup& group : testing::ElementwiseGroups()) {
+    for (const DType dtype : group.dtypes) {
+      const bool narrow = dtype == DType::kFloat16 || dtype == DType::kBFloat16;
+      ExpectGroupAsCpu(testing::TextOf(group, dtype), narrow ? 3e-2 : IsFloating(dtype) ? 1e-4 : 0);
+    }
   }
 }
 
