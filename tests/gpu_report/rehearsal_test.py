@@ -2,6 +2,7 @@
 
 Usage: rehearsal_test.py SCRIPT BUILD
 """
+import os
 import pathlib
 import re
 import struct
@@ -20,6 +21,8 @@ import page  # noqa: E402
 import speed  # noqa: E402
 
 SCRIPT, BUILD = map(pathlib.Path, sys.argv[1:3])
+# Kernels that other tests compiled, and none among the user's.
+os.environ.setdefault("ONWARD_KERNEL_CACHE", str(BUILD.resolve() / "emulated_cuda/kernels"))
 PARTS = ("Machine", "Tests labelled gpu", "The standard's cases", "compute-sanitizer", "Matrix products", "Models",
          "Operators", "Kernels")
 
