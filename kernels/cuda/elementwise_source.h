@@ -20,7 +20,8 @@ struct ElementwiseSource {
   int pack = 1;      // elements
 };
 
-// Unimplemented: an op that no functor computes, or outputs of several shapes. InvalidArgument: the node's steps are wrong.
+// Unimplemented: an op that no functor computes, or outputs of several shapes. InvalidArgument: the
+// node's steps are wrong.
 absl::StatusOr<ElementwiseSource> WriteElementwiseSource(const NodeSpec& spec);
 
 }  // namespace onward::kernels::cuda
