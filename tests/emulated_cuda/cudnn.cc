@@ -10,13 +10,10 @@
 #include <vector>
 
 #include "onward/small_float.h"
-#include "tests/emulated_cuda/state.h"
+#include "tests/emulated_cuda/cudnn_handle.h"
 
 using namespace onward::emulated_cuda;  // NOLINT(google-build-using-namespace)
 
-struct cudnnContext {
-  cudaStream_t stream = nullptr;
-};
 static size_t WidthOf(cudnnDataType_t type) {
   return type == CUDNN_DATA_DOUBLE ? 8 : type == CUDNN_DATA_FLOAT ? 4 : 2;
 }
@@ -44,10 +41,6 @@ struct cudnnPoolingStruct {
 namespace {
 
 constexpr size_t kWorkspace = size_t{1} << 20;  // of every convolution
-
-#define ENTER(call)        \
-  const Entry entry(call); \
-  if (entry.error() != cudaSuccess) return CUDNN_STATUS_INTERNAL_ERROR
 
 // Whether the scales are 1 and `to`, in the type that sums have.
 bool AreScales(cudnnDataType_t type, const void* alpha, const void* beta, double to) {
@@ -98,10 +91,6 @@ cudnnStatus_t Destroy(Descriptor descriptor) {
 }
 
 cudnnStatus_t Check(bool right) { return right ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_BAD_PARAM; }
-cudnnStatus_t StatusOf(cudaError_t error) {
-  return error == cudaSuccess ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_EXECUTION_FAILED;
-}
-
 int64_t OutputSize(int64_t input, int64_t pad, int64_t window, int64_t dilation, int64_t stride) {
   return (input + 2 * pad - (dilation * (window - 1) + 1)) / stride + 1;
 }
@@ -206,6 +195,10 @@ const char* cudnnGetErrorString(cudnnStatus_t status) {
   thread_local char text[40];
   std::snprintf(text, sizeof(text), "emulated status %d", static_cast<int>(status));
   return text;
+}
+
+void cudnnGetLastErrorString(char* message, size_t size) {
+  std::snprintf(message, size, "the emulated device refuses it");
 }
 
 cudnnStatus_t cudnnCreate(cudnnHandle_t* handle) {

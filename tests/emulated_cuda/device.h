@@ -40,6 +40,7 @@ struct Counters {
   int64_t products = 0;                     // of cuBLASLt
   int64_t convolutions = 0;                 // of cuDNN
   int64_t compilations = 0;                 // by NVRTC
+  int64_t attentions = 0;                   // of cuDNN
   int64_t bytes = 0, peak_bytes = 0;        // of the device's memory, not reset
 };
 
