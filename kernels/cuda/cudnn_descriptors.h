@@ -2,6 +2,7 @@
 #pragma once
 
 #include "absl/strings/str_cat.h"
+#include "kernels/cuda/cudnn_graph.h"
 #include "kernels/cuda/libraries.h"
 #include "kernels/shapes/window.h"
 #include "onward/shape.h"
@@ -34,23 +35,6 @@ using ConvDescriptor = Descriptor<cudnnConvolutionDescriptor_t, cudnnCreateConvo
 using PoolDescriptor = Descriptor<cudnnPoolingDescriptor_t, cudnnCreatePoolingDescriptor,
                                   cudnnDestroyPoolingDescriptor>;
 
-// Returns cuDNN's name of a float type.
-inline cudnnDataType_t CudnnType(DType dtype) {
-  switch (dtype) {
-    case DType::kFloat16:
-      return CUDNN_DATA_HALF;
-    case DType::kBFloat16:
-      return CUDNN_DATA_BFLOAT16;
-    case DType::kFloat64:
-      return CUDNN_DATA_DOUBLE;
-    default:
-      return CUDNN_DATA_FLOAT;
-  }
-}
-// Returns the type of sums and scales: floats of 16 bits are summed in float32.
-inline cudnnDataType_t CudnnSumType(DType dtype) {
-  return dtype == DType::kFloat64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT;
-}
 inline const void* CudnnOne(DType dtype) {
   static const float one32 = 1;
   static const double one64 = 1;

@@ -24,7 +24,13 @@ absl::Status LibraryStatus(cublasStatus_t error) {
 
 absl::Status LibraryStatus(cudnnStatus_t error) {
   if (error == CUDNN_STATUS_SUCCESS) return absl::OkStatus();
-  return absl::InternalError(absl::StrCat("cuDNN: ", cudnnGetErrorString(error)));
+  char reason[512] = {};
+  cudnnGetLastErrorString(reason, sizeof(reason));
+  const std::string message =
+      absl::StrCat("cuDNN: ", cudnnGetErrorString(error), reason[0] == '\0' ? "" : "; ", reason);
+  return CUDNN_STATUS_CATEGORY(error) == CUDNN_STATUS_NOT_SUPPORTED
+             ? absl::UnimplementedError(message)
+             : absl::InternalError(message);
 }
 
 absl::Status GetCublasLt(cublasLtHandle_t* handle) {
