@@ -176,6 +176,15 @@ const Node* ReadSoftmax(const Graph& graph, ValueId value) {
   return axis == -1 || axis == 3 ? softmax : nullptr;
 }
 
+// Heads that devices which fuse floats of 16 bits take.
+bool AreNarrowHeads(const Graph& graph, ValueId heads) {
+  const DType dtype = graph.type(heads).dtype;
+  const Dim size = DimOf(graph, heads, 3);
+  return (dtype == DType::kFloat16 || dtype == DType::kBFloat16) && size.known() &&
+         size.value() % 8 == 0 && size.value() <= 128;
+}
+
+template <bool kNarrow>
 std::optional<Patch> OnHeads(const Graph& graph, NodeId root) {
   const Node& node = graph.node(root);
   const Node* softmax = ReadSoftmax(graph, node.inputs[0]);
@@ -192,6 +201,8 @@ std::optional<Patch> OnHeads(const Graph& graph, NodeId root) {
   const auto keys = ReadKeys(graph, product->inputs[1]);
   const ValueId v = node.inputs[1];
   if (!keys || !HeadsAgree(graph, q.inner, keys->dims, v)) return std::nullopt;
+  if (kNarrow && (!AreNarrowHeads(graph, q.inner) || !AreNarrowHeads(graph, v)))
+    return std::nullopt;
   const auto scale = static_cast<float>(scores.factor * q.factor * keys->factor);
   if (!(scale > 0) || !std::isfinite(scale)) return std::nullopt;
   Patch patch(graph);
@@ -210,15 +221,17 @@ std::optional<Patch> OnHeads(const Graph& graph, NodeId root) {
   return patch;
 }
 
+template <bool kNarrow>
 constexpr Rule kRules[] = {
-    {"fuse_attention", "MatMul", OnHeads},
+    {"fuse_attention", "MatMul", OnHeads<kNarrow>},
 };
 
 }  // namespace
 
 absl::StatusOr<int> FuseAttentionHeads(Graph& graph, const PassOptions& options, int& budget) {
   if (!options.excess_precision) return 0;
-  return ApplyRules(graph, kRules, budget);
+  return options.fuses_narrow_floats ? ApplyRules(graph, kRules<true>, budget)
+                                     : ApplyRules(graph, kRules<false>, budget);
 }
 
 }  // namespace onward

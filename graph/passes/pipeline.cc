@@ -45,8 +45,8 @@ std::vector<Pass> DevicePipeline(std::string_view provider) {
     passes.push_back({"fuse_byte_tables", FuseByteTables});
     passes.push_back({"put_channels_last", PutChannelsLast});
     passes.push_back({"eliminate_dead", EliminateDead});
-    for (const Pass& pass : AttentionPipeline()) passes.push_back(pass);
   }
+  for (const Pass& pass : AttentionPipeline()) passes.push_back(pass);
   passes.push_back({"fuse_conv", FuseConv});
   passes.push_back({"fuse_matmul", FuseMatMul});
   passes.push_back({"fuse_add_normalization", FuseAddNormalization});
