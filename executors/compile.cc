@@ -46,14 +46,23 @@ absl::Status Takes(const KernelEntry& entry, const Graph& graph, NodeId id,
   return kernels::MakeNamedKernel(entry, spec).status();
 }
 
+// Returns whether a device whose kernels refuse the op runs the parts of its formula, or of its
+// body in the standard, although the host has a kernel for the whole. Other bodies have loops, or
+// parts that no device has.
+bool RunsInParts(const Node& node) {
+  if (node.schema == nullptr) return false;
+  return HasFormula(*node.schema) || node.Is("Attention");
+}
+
 // `refused`: adds why a fused group, which the device may compile, is none of its kernels'.
 bool HasKernel(const ExecutionProvider& provider, const Graph& graph, NodeId id,
                const SessionOptions& options, const KernelOptions& kernel_options,
                std::set<std::string>* refused = nullptr) {
   const Node& node = graph.node(id);
-  const bool has_formula = node.schema != nullptr && HasFormula(*node.schema);
+  const bool has_parts =
+      provider.is_host() ? node.schema != nullptr && HasFormula(*node.schema) : RunsInParts(node);
   for (const KernelEntry* entry : FindKernels(provider, node.domain, node.op_type)) {
-    if (!has_formula) return true;
+    if (!has_parts) return true;
     // A formula stands in for the reference kernel, and for what fast kernels refuse.
     if (options.reference_kernels) continue;
     const absl::Status taken = Takes(*entry, graph, id, kernel_options);
@@ -62,14 +71,6 @@ bool HasKernel(const ExecutionProvider& provider, const Graph& graph, NodeId id,
       refused->insert(std::string(taken.message()));
   }
   return false;
-}
-
-// Returns whether a device that has no kernel for the op runs the parts of its formula, or of its
-// body in the standard, although the host has a kernel for the whole. Other bodies have loops, or
-// parts that no device has.
-bool RunsInParts(const Node& node) {
-  if (node.schema == nullptr) return false;
-  return HasFormula(*node.schema) || node.Is("Attention");
 }
 
 }  // namespace

@@ -9,6 +9,7 @@ KernelList ActivationGradientKernels();
 KernelList ActivationKernels();
 KernelList AllReduceKernels();
 KernelList ArgReduceKernels();
+KernelList AttentionKernels();
 KernelList BatchNormalizationGradientKernels();
 KernelList BatchNormalizationKernels();
 KernelList BinaryKernels();
