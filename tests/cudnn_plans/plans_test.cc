@@ -1,0 +1,107 @@
+// cuDNN plans each graph that the provider makes, for each described device.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/cuda/attention_graph.h"
+#include "kernels/cuda/cudnn_plan.h"
+
+namespace onward::kernels::cuda {
+namespace {
+
+std::string DescriptionOf(const std::string& device) {
+  std::ifstream file(absl::StrCat(ONWARD_DEVICES, "/", device, ".json"));
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+class CudnnPlans : public testing::TestWithParam<const char*> {
+ protected:
+  absl::StatusOr<std::unique_ptr<CudnnPlan>> Plan(const CudnnGraph& graph,
+                                                  const PlanDemands& demands = {}) const {
+    return CudnnPlan::Make(graph, demands, &device_);
+  }
+
+ private:
+  const std::string device_ = DescriptionOf(GetParam());
+};
+INSTANTIATE_TEST_SUITE_P(Devices, CudnnPlans, testing::Values("a100", "h100", "h200", "b200"),
+                         [](const auto& device) { return std::string(device.param); });
+
+struct AttentionShape {
+  const char* model;
+  int64_t batch, q_heads, kv_heads, q_len, keys, size;
+  bool packed;
+  AttentionMask mask;
+  DType dtype;
+  int64_t window = 0;
+};
+
+AttentionCall CallOf(const AttentionShape& s) {
+  AttentionCall call;
+  AttentionGeometry& g = call.g;
+  g.batch = s.batch, g.q_heads = s.q_heads, g.kv_heads = s.kv_heads;
+  g.q_len = s.q_len, g.new_len = s.keys, g.head_size = g.v_head_size = s.size;
+  const auto place = [&](int64_t heads, int64_t length, int64_t& batch, int64_t& head,
+                         int64_t& row) {
+    row = s.packed ? heads * s.size : s.size;
+    head = s.packed ? s.size : length * s.size;
+    batch = heads * length * s.size;
+  };
+  place(s.q_heads, s.q_len, g.q_batch, g.q_head, g.q_row);
+  place(s.kv_heads, s.keys, g.k_batch, g.k_head, g.k_row);
+  place(s.kv_heads, s.keys, g.v_batch, g.v_head, g.v_row);
+  place(s.q_heads, s.q_len, g.y_batch, g.y_head, g.y_row);
+  call.dtype = s.dtype;
+  call.scale = 0.125f;
+  call.mask = s.mask;
+  call.window = s.window;
+  call.bias_of_batch = s.batch > 1;
+  call.bias_of_head = s.size == 80;
+  call.bias_row = (s.keys + 7) / 8 * 8;
+  return call;
+}
+
+TEST_P(CudnnPlans, TakeAttentionOfModels) {
+  constexpr DType kHalf = DType::kFloat16, kBrain = DType::kBFloat16;
+  using Mask = AttentionMask;
+  const AttentionShape shapes[] = {
+      {"bert_base", 8, 12, 12, 128, 128, 64, true, Mask::kBias, kHalf},
+      {"bert_base, odd", 3, 12, 12, 37, 37, 64, true, Mask::kBias, kBrain},
+      {"gpt2", 2, 12, 12, 1024, 1024, 64, false, Mask::kCausal, kBrain},
+      {"gpt2, decoding", 1, 12, 12, 1, 128, 64, false, Mask::kLengths, kHalf},
+      {"vit_b_16", 4, 12, 12, 197, 197, 64, true, Mask::kNone, kHalf},
+      {"llama_tiny", 1, 4, 2, 16, 16, 16, false, Mask::kCausal, kHalf},
+      {"llama, decoding", 4, 32, 8, 1, 4096, 128, true, Mask::kLengths, kBrain},
+      {"llama, next part of a prompt", 1, 32, 8, 100, 612, 128, false, Mask::kCausalAtEnd, kBrain},
+      {"mistral", 1, 32, 8, 300, 300, 128, false, Mask::kCausal, kBrain, 64},
+      {"whisper, encoder", 1, 6, 6, 1500, 1500, 64, true, Mask::kNone, kHalf},
+      {"whisper, across", 1, 6, 6, 4, 1500, 64, true, Mask::kNone, kHalf},
+      {"unet", 2, 8, 8, 4096, 77, 80, true, Mask::kBias, kHalf},
+      {"one position", 1, 2, 1, 1, 1, 8, false, Mask::kNone, kHalf},
+      {"window at the end", 2, 4, 2, 5, 131, 24, false, Mask::kCausalAtEnd, kHalf, 9},
+      {"odd lengths", 2, 4, 4, 3, 5, 40, false, Mask::kLengths, kBrain},
+  };
+  for (const AttentionShape& shape : shapes) {
+    const auto plan = Plan(AttentionGraph(CallOf(shape)));
+    SCOPED_TRACE(shape.model);
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    EXPECT_LE((*plan)->workspace(), PlanDemands().most_workspace);
+  }
+}
+
+// Why the provider refuses them, too.
+TEST_P(CudnnPlans, RefuseHeadsOfOddSizes) {
+  for (const int64_t size : {4, 100, 513}) {
+    EXPECT_FALSE(CheckAttentionHeads(size, size).ok());
+    const AttentionShape shape = {
+        "", 1, 2, 2, 16, 16, size, false, AttentionMask::kNone, DType::kFloat16};
+    EXPECT_FALSE(Plan(AttentionGraph(CallOf(shape))).ok()) << size;
+  }
+}
+
+}  // namespace
+}  // namespace onward::kernels::cuda
