@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "kernels/bind/activation.h"
-#include "kernels/cuda/cudnn_conv.h"
+#include "kernels/cuda/conv_graph.h"
 #include "kernels/cuda/epilogue.h"
 #include "kernels/cuda/image_axes.h"
 #include "kernels/cuda/kernel_list.h"
@@ -16,19 +16,18 @@ namespace {
 
 struct State {
   ConvSizes sizes;
-  cudnnConvolutionFwdAlgo_t algorithm;
-  int64_t workspace = 0;
+  const CudnnPlan* plan = nullptr;
+  ConvEnd end;  // that the plan has
 };
 
 class Conv : public Kernel {
  public:
   Conv(ConvAttributes attributes, const ActivationSpec& activation, DType dtype,
-       const KernelOptions& options)
+       Precision precision)
       : attributes_(std::move(attributes)),
         activation_(activation),
         dtype_(dtype),
-        precision_(options.precision),
-        deterministic_(options.deterministic) {}
+        precision_(precision) {}
 
   absl::Status Bind(BindContext& context) const override {
     ONWARD_ASSIGN_OR_RETURN(const ConvGeometry g, ConvDims(attributes_, context));
@@ -37,60 +36,58 @@ class Conv : public Kernel {
     context.SetOutput(0, g.output);
     ONWARD_RETURN_IF_ERROR(CheckResidual(context, g.output));
     if (NumElements(g.output) == 0) return absl::OkStatus();
-    ONWARD_RETURN_IF_ERROR(Choose(state));
-    context.SetScratch(state->workspace);
+    ONWARD_RETURN_IF_ERROR(CheckConvSizes(state->sizes));
+    state->end = {context.has_input(2), context.has_input(3),
+                  activation_.kind == Activation::kRelu};
+    ONWARD_RETURN_IF_ERROR(Plan(state));
+    context.SetScratch(state->plan->workspace());
     return absl::OkStatus();
   }
 
   absl::Status Run(RunContext& context) const override {
     if (context.output(0).num_elements() == 0) return absl::OkStatus();
     const State& state = context.state<State>();
-    ConvDescriptors d;
-    ONWARD_RETURN_IF_ERROR(d.Init(state.sizes, dtype_, precision_));
-    cudnnHandle_t handle;
     cudaStream_t stream = StreamOf(context);
-    ONWARD_RETURN_IF_ERROR(GetCudnn(stream, &handle));
-    const void *one = CudnnOne(dtype_), *zero = CudnnZero(dtype_);
-    ONWARD_RETURN_IF_ERROR(LibraryStatus(cudnnConvolutionForward(
-        handle, one, d.x.get(), context.input(0).data, d.w.get(), context.input(1).data,
-        d.conv.get(), state.algorithm, context.scratch<void>(),
-        static_cast<size_t>(state.workspace), zero, d.y.get(), context.output(0).data)));
+    void* y = context.output(0).data;
+    std::vector<const void*> memory = {context.input(0).data, context.input(1).data};
+    if (state.end.bias) memory.push_back(context.input(2).data);
+    if (state.end.residual) memory.push_back(context.input(3).data);
+    memory.push_back(y);
+    ONWARD_RETURN_IF_ERROR(state.plan->Run(memory, context.scratch<void>(), stream));
     Epilogue epilogue;
-    epilogue.activation = activation_;
+    if (!state.end.relu) epilogue.activation = activation_;
     epilogue.channels = state.sizes.filters;
     epilogue.inner = state.sizes.axes[0].output * state.sizes.axes[1].output;
-    if (context.has_input(2)) epilogue.bias = context.input(2).data;
-    if (context.has_input(3)) epilogue.residual = context.input(3).data;
-    return RunEpilogue(epilogue, dtype_, context.output(0).data, context.output(0).num_elements(),
-                       stream);
+    if (context.has_input(2) && !state.end.bias) epilogue.bias = context.input(2).data;
+    if (context.has_input(3) && !state.end.residual) epilogue.residual = context.input(3).data;
+    return RunEpilogue(epilogue, dtype_, y, context.output(0).num_elements(), stream);
   }
 
  private:
-  absl::Status Choose(State* state) const {
-    ConvDescriptors d;
-    ONWARD_RETURN_IF_ERROR(d.Init(state->sizes, dtype_, precision_));
-    cudnnHandle_t handle;
-    ONWARD_RETURN_IF_ERROR(GetCudnn(nullptr, &handle));
-    cudnnConvolutionFwdAlgoPerf_t found[8];
-    int count = 0;
-    ONWARD_RETURN_IF_ERROR(LibraryStatus(cudnnGetConvolutionForwardAlgorithm_v7(
-        handle, d.x.get(), d.w.get(), d.conv.get(), d.y.get(), 8, &count, found)));
-    for (int i = 0; i < count; ++i) {
-      if (found[i].status != CUDNN_STATUS_SUCCESS) continue;
-      if (deterministic_ && found[i].determinism != CUDNN_DETERMINISTIC) continue;
-      state->algorithm = found[i].algo;
-      state->workspace = static_cast<int64_t>(found[i].memory);
-      return absl::OkStatus();
+  // With bias, residual and activation in one kernel, where cuDNN has one.
+  absl::Status Plan(State* state) const {
+    const PlanDemands demands = ConvDemands(dtype_, precision_);
+    if (!state->end.is_nothing()) {
+      const auto fused = PlanGraph(ConvGraph(state->sizes, dtype_, state->end), demands);
+      if (fused.ok()) {
+        state->plan = *fused;
+        return absl::OkStatus();
+      }
+      if (!absl::IsUnimplemented(fused.status())) return fused.status();
     }
-    return absl::InternalError("cuDNN has no algorithm for this convolution");
+    state->end = {};
+    ONWARD_ASSIGN_OR_RETURN(state->plan,
+                            PlanGraph(ConvGraph(state->sizes, dtype_, state->end), demands));
+    return absl::OkStatus();
   }
 
   ConvAttributes attributes_;
   ActivationSpec activation_;
   DType dtype_;
   Precision precision_;
-  bool deterministic_;
 };
+
+bool FitsInt(int64_t value) { return value >= 0 && value <= INT32_MAX; }
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeConv(const NodeSpec& spec) {
   const std::optional<SymbolicDims>& w = spec.input_type(1).shape;
@@ -116,7 +113,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeConv(const NodeSpec& spec) {
   }
   ONWARD_ASSIGN_OR_RETURN(const ActivationSpec activation, ParseActivation(spec));
   return std::make_unique<Conv>(std::move(attributes), activation, spec.input_dtype(0),
-                                spec.options());
+                                spec.options().precision);
 }
 
 constexpr KernelEntry kKernels[] = {

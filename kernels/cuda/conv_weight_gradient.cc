@@ -3,7 +3,7 @@
 // exchanged (graph/gradients/conv.cc).
 #include <algorithm>
 
-#include "kernels/cuda/cudnn_conv.h"
+#include "kernels/cuda/conv_graph.h"
 #include "kernels/cuda/image_axes.h"
 #include "kernels/cuda/kernel_list.h"
 #include "kernels/cuda/status.h"
@@ -14,9 +14,7 @@ namespace onward::kernels::cuda {
 namespace {
 
 struct WeightGradientState {
-  ConvSizes sizes;
-  cudnnConvolutionBwdFilterAlgo_t algorithm;
-  int64_t workspace = 0;
+  const CudnnPlan* plan = nullptr;
 };
 
 class ConvWeightGradient : public Kernel {
@@ -30,9 +28,11 @@ class ConvWeightGradient : public Kernel {
     context.SetOutput(0, attributes_.OutputDims(x, dy));
     if (NumElements(x) == 0 || NumElements(dy) == 0) return absl::OkStatus();
     auto* state = context.NewState<WeightGradientState>();
-    state->sizes = {x[0], x[1], dy[1], attributes_.group, {RowsOf(axes), axes.back()}};
-    ONWARD_RETURN_IF_ERROR(Choose(state));
-    context.SetScratch(state->workspace);
+    const ConvSizes sizes = {x[0], x[1], dy[1], attributes_.group, {RowsOf(axes), axes.back()}};
+    ONWARD_RETURN_IF_ERROR(CheckConvSizes(sizes));
+    ONWARD_ASSIGN_OR_RETURN(state->plan, PlanGraph(ConvWeightGradientGraph(sizes, dtype_),
+                                                   ConvDemands(dtype_, precision_)));
+    context.SetScratch(state->plan->workspace());
     return absl::OkStatus();
   }
 
@@ -42,38 +42,11 @@ class ConvWeightGradient : public Kernel {
     cudaStream_t stream = StreamOf(context);
     if (context.raw_state() == nullptr)
       return ToStatus(cudaMemsetAsync(dw.data, 0, static_cast<size_t>(dw.byte_size()), stream));
-    const auto& state = context.state<WeightGradientState>();
-    ConvDescriptors d;
-    ONWARD_RETURN_IF_ERROR(d.Init(state.sizes, dtype_, precision_));
-    cudnnHandle_t handle;
-    ONWARD_RETURN_IF_ERROR(GetCudnn(stream, &handle));
-    return LibraryStatus(cudnnConvolutionBackwardFilter(
-        handle, CudnnOne(dtype_), d.x.get(), context.input(0).data, d.y.get(),
-        context.input(1).data, d.conv.get(), state.algorithm, context.scratch<void>(),
-        static_cast<size_t>(state.workspace), CudnnZero(dtype_), d.w.get(), dw.data));
+    const void* const memory[] = {context.input(1).data, context.input(0).data, dw.data};
+    return context.state<WeightGradientState>().plan->Run(memory, context.scratch<void>(), stream);
   }
 
  private:
-  // The first of cuDNN's whose sums have one order.
-  absl::Status Choose(WeightGradientState* state) const {
-    ConvDescriptors d;
-    ONWARD_RETURN_IF_ERROR(d.Init(state->sizes, dtype_, precision_));
-    cudnnHandle_t handle;
-    ONWARD_RETURN_IF_ERROR(GetCudnn(nullptr, &handle));
-    cudnnConvolutionBwdFilterAlgoPerf_t found[8];
-    int count = 0;
-    ONWARD_RETURN_IF_ERROR(LibraryStatus(cudnnGetConvolutionBackwardFilterAlgorithm_v7(
-        handle, d.x.get(), d.y.get(), d.conv.get(), d.w.get(), 8, &count, found)));
-    for (int i = 0; i < count; ++i) {
-      if (found[i].status != CUDNN_STATUS_SUCCESS || found[i].determinism != CUDNN_DETERMINISTIC)
-        continue;
-      state->algorithm = found[i].algo;
-      state->workspace = static_cast<int64_t>(found[i].memory);
-      return absl::OkStatus();
-    }
-    return absl::InternalError("cuDNN has no algorithm for this gradient; use --provider cpu");
-  }
-
   ConvWeightAttributes attributes_;
   DType dtype_;
   Precision precision_;

@@ -243,6 +243,9 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t
       run.config->Object(CUDNN_ATTR_ENGINECFG_ENGINE).Object(CUDNN_ATTR_ENGINE_OPERATION_GRAPH);
   if (!ObjectOf(plan)->finalized || !TakeMemory(graph, *ObjectOf(pack), run))
     return CUDNN_STATUS_BAD_PARAM;
+  if (run.config->Object(CUDNN_ATTR_ENGINECFG_ENGINE)
+          .Get<int64_t>(CUDNN_ATTR_ENGINE_GLOBAL_INDEX) == 0)
+    Fault("a plan of cuDNN whose sums have any order");
   Counters& counters = GetState().counters;
   ++(IsConvolution(*OperationsOf(graph).front()) ? counters.convolutions : counters.attentions);
   return StatusOf(Enqueue(handle->stream, "cudnnBackendExecute", run));

@@ -67,6 +67,20 @@ TEST(EmulatedImages, FusedConvIsTheCpus) {
   }
 }
 
+TEST(EmulatedImages, WhatFollowsAConvolutionIsItsKernels) {
+  const std::string graph =
+      "(float16[1, 4, 5, 5] y) { k = Conv <pads = [1, 1, 1, 1]> (a, b, c) s = Add (k, d) "
+      "y = Relu (s) }";
+  const std::vector<Tensor> inputs = {Filled({DType::kFloat16, {1, 3, 5, 5}}, 1, false),
+                                      Filled({DType::kFloat16, {4, 3, 3, 3}}, 2, false),
+                                      Filled({DType::kFloat16, {4}}, 3, false),
+                                      Filled({DType::kFloat16, {1, 4, 5, 5}}, 4, false)};
+  ResetCounters();
+  ASSERT_TRUE(RunOn("cuda", graph, inputs).ok());
+  EXPECT_EQ(Counted().convolutions, 1);
+  EXPECT_EQ(Counted().launches, 0);
+}
+
 TEST(EmulatedImages, PoolsAreTheCpus) {
   const Operand cases[] = {{DType::kFloat32, {1, 1, 3, 3}}, {DType::kFloat32, {2, 3, 8, 6}}};
   for (const DType dtype : kFloats) {

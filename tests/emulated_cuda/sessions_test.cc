@@ -121,8 +121,8 @@ INSTANTIATE_TEST_SUITE_P(Calls, FailingCallsTest,
                          ::testing::Values("cudaMalloc", "cudaMemcpyAsync", "cudaLaunchKernelExC",
                                            "cudaStreamSynchronize", "cudaStreamCreateWithFlags",
                                            "cublasLtMatmul", "cublasLtMatmulAlgoGetHeuristic",
-                                           "cublasLtMatmulDescCreate", "cudnnConvolutionForward",
-                                           "cudnnGetConvolutionForwardAlgorithm_v7",
+                                           "cublasLtMatmulDescCreate", "cudnnBackendExecute",
+                                           "cudnnBackendCreateDescriptor", "cudnnBackendFinalize",
                                            "cudnnPoolingForward"));
 
 // Weights of 1 MiB, and values of 2 KiB for each row of x.
