@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/cuda/attention_graph.h"
+#include "kernels/cuda/conv_graph.h"
 #include "kernels/cuda/cudnn_plan.h"
 
 namespace onward::kernels::cuda {
@@ -100,6 +101,65 @@ TEST_P(CudnnPlans, RefuseHeadsOfOddSizes) {
     const AttentionShape shape = {
         "", 1, 2, 2, 16, 16, size, false, AttentionMask::kNone, DType::kFloat16};
     EXPECT_FALSE(Plan(AttentionGraph(CallOf(shape))).ok()) << size;
+  }
+}
+
+struct ConvShape {
+  const char* model;
+  ConvSizes sizes;
+};
+
+WindowAxis AxisOf(int64_t input, int64_t kernel, int64_t stride, int64_t pad) {
+  return {input, (input + 2 * pad - kernel) / stride + 1, kernel, stride, 1, pad, pad};
+}
+
+std::vector<ConvShape> ConvShapes() {
+  const auto images = [](int64_t batch, int64_t channels, int64_t filters, int64_t group,
+                         const WindowAxis& axis) {
+    return ConvSizes{batch, channels, filters, group, {axis, axis}};
+  };
+  return {
+      {"resnet50", images(16, 64, 64, 1, AxisOf(56, 3, 1, 1))},
+      {"resnet50, first", images(1, 3, 64, 1, AxisOf(224, 7, 2, 3))},
+      {"resnet50, smaller", images(4, 256, 512, 1, AxisOf(56, 1, 2, 0))},
+      {"vit_b_16", images(2, 3, 768, 1, AxisOf(224, 16, 16, 0))},
+      {"regnet", images(2, 104, 104, 13, AxisOf(28, 3, 1, 1))},
+      {"efficientnet", images(2, 32, 32, 32, AxisOf(14, 5, 2, 2))},
+      {"whisper", {1, 80, 384, 1, {AxisOf(1, 1, 1, 0), AxisOf(3000, 3, 1, 1)}}},
+      {"odd", {1, 3, 5, 1, {AxisOf(9, 3, 2, 1), AxisOf(7, 2, 1, 0)}}},
+  };
+}
+
+constexpr DType kFloats[] = {DType::kFloat32, DType::kFloat16, DType::kBFloat16, DType::kFloat64};
+
+TEST_P(CudnnPlans, TakeConvolutionsAndTheirGradients) {
+  for (const ConvShape& shape : ConvShapes()) {
+    for (const DType dtype : kFloats) {
+      SCOPED_TRACE(absl::StrCat(shape.model, " of ", std::string(DTypeName(dtype))));
+      for (const Precision precision : {Precision::kDefault, Precision::kFast}) {
+        const PlanDemands demands = ConvDemands(dtype, precision);
+        const auto plan = Plan(ConvGraph(shape.sizes, dtype, {}), demands);
+        EXPECT_TRUE(plan.ok()) << plan.status();
+        const auto gradient = Plan(ConvWeightGradientGraph(shape.sizes, dtype), demands);
+        EXPECT_TRUE(gradient.ok()) << gradient.status();
+      }
+    }
+  }
+}
+
+// In the kernels of convolutions, where these have no groups.
+TEST_P(CudnnPlans, TakeWhatFollowsConvolutions) {
+  const ConvEnd ends[] = {{true, false, false}, {true, false, true}, {true, true, true}};
+  for (const ConvShape& shape : ConvShapes()) {
+    for (const DType dtype : {DType::kFloat32, DType::kFloat16, DType::kBFloat16}) {
+      SCOPED_TRACE(absl::StrCat(shape.model, " of ", std::string(DTypeName(dtype))));
+      for (const ConvEnd& end : ends) {
+        if (shape.sizes.group != 1) continue;
+        const auto plan =
+            Plan(ConvGraph(shape.sizes, dtype, end), ConvDemands(dtype, Precision::kDefault));
+        EXPECT_TRUE(plan.ok()) << plan.status();
+      }
+    }
   }
 }
 
