@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "executors/compile_program.h"
 #include "executors/device_tensor.h"
 #include "executors/evaluate.h"
@@ -54,23 +55,45 @@ bool RunsInParts(const Node& node) {
   return HasFormula(*node.schema) || node.Is("Attention");
 }
 
-// `refused`: adds why a fused group, which the device may compile, is none of its kernels'.
+// Why a device runs ops in parts.
+struct Refusals {
+  std::set<std::string> groups;  // fused ones, which the device may compile
+  std::set<std::string> nodes;   // others, with their names
+};
+
+// `refusals`: null where nobody asks.
 bool HasKernel(const ExecutionProvider& provider, const Graph& graph, NodeId id,
                const SessionOptions& options, const KernelOptions& kernel_options,
-               std::set<std::string>* refused = nullptr) {
+               Refusals* refusals = nullptr) {
   const Node& node = graph.node(id);
   const bool has_parts =
       provider.is_host() ? node.schema != nullptr && HasFormula(*node.schema) : RunsInParts(node);
+  const bool is_group = node.Is(fused::kElementwise, kOnwardDomain);
+  std::string refused;
   for (const KernelEntry* entry : FindKernels(provider, node.domain, node.op_type)) {
     if (!has_parts) return true;
     // A formula stands in for the reference kernel, and for what fast kernels refuse.
     if (options.reference_kernels) continue;
     const absl::Status taken = Takes(*entry, graph, id, kernel_options);
     if (taken.ok()) return true;
-    if (refused != nullptr && node.Is(fused::kElementwise, kOnwardDomain))
-      refused->insert(std::string(taken.message()));
+    absl::StrAppend(&refused, " by ", std::string(entry->name), ": ", std::string(taken.message()));
+    if (refusals != nullptr && is_group) refusals->groups.insert(std::string(taken.message()));
   }
+  if (refusals != nullptr && !is_group && !refused.empty() && !provider.is_host())
+    refusals->nodes.insert(absl::StrCat(graph.Describe(id), refused));
   return false;
+}
+
+void LogRefusals(const LogSink& log, const ExecutionProvider& provider, const Refusals& refusals) {
+  for (const std::string& reason : refusals.groups) {
+    Warn(log, "session",
+         absl::StrCat("elementwise groups run in parts on ", std::string(provider.name()), ": ",
+                      reason));
+  }
+  if (refusals.nodes.empty()) return;
+  WriteLog(log, LogLevel::kNews, "session",
+           absl::StrCat("nodes that run in parts, refused whole: ",
+                        absl::StrJoin(refusals.nodes, "; ")));
 }
 
 }  // namespace
@@ -84,9 +107,9 @@ absl::StatusOr<Compiled> CompileModel(Graph graph, const SessionOptions& options
     ONWARD_ASSIGN_OR_RETURN(provider, FindProvider(options.provider, options.plan_only));
     if (!options.plan_only) ONWARD_RETURN_IF_ERROR(provider->MakeCurrent());
   }
-  std::set<std::string> refused;
+  Refusals refusals;
   const auto runs = [&](const Graph& g, NodeId id) {
-    if (HasKernel(*provider, g, id, options, kernel_options, &refused)) return true;
+    if (HasKernel(*provider, g, id, options, kernel_options, &refusals)) return true;
     if (!provider->is_host() && RunsInParts(g.node(id))) return false;
     return HasKernel(CpuProvider(), g, id, options, kernel_options);
   };
@@ -111,11 +134,6 @@ absl::StatusOr<Compiled> CompileModel(Graph graph, const SessionOptions& options
     ONWARD_ASSIGN_OR_RETURN(compiled.passes, RunPasses(graph, passes, pass_options, budget));
     ONWARD_RETURN_IF_ERROR(expand(graph));
   }
-  for (const std::string& reason : refused) {
-    WriteLog(options.log, LogLevel::kWarning, "session",
-             absl::StrCat("elementwise groups run in parts on ", std::string(provider->name()),
-                          ": ", reason));
-  }
   ONWARD_ASSIGN_OR_RETURN(const std::vector<PassReport> late,
                           RunPasses(graph, hooks.late_passes, pass_options, budget));
   compiled.passes.insert(compiled.passes.end(), late.begin(), late.end());
@@ -127,6 +145,7 @@ absl::StatusOr<Compiled> CompileModel(Graph graph, const SessionOptions& options
                             ": ", nodes));
     }
   }
+  LogRefusals(options.log, *provider, refusals);
   ONWARD_ASSIGN_OR_RETURN(compiled.program,
                           CompileProgram(std::move(graph), options, kernel_options, device_values));
   return compiled;

@@ -191,6 +191,21 @@ TEST(EmulatedAttention, RunsInPartsWhereCudnnRefusesIt) {
   }
 }
 
+TEST(EmulatedAttention, PartsComeWithAReason) {
+  std::string log;
+  SessionOptions options;
+  options.provider = "cuda";
+  options.log = [&](const LogRecord& record) { absl::StrAppend(&log, record.message); };
+  const auto session =
+      Session::Create(*testing::ModelFromText("g (float[1, 2, 3, 8] a) => (float[1, 2, 3, 8] y) "
+                                              "{ y = Attention (a, a, a) }"),
+                      options);
+  ASSERT_TRUE(session.ok()) << session.status();
+  EXPECT_NE(log.find("by attention_cudnn: cuDNN's attention takes float16 and bfloat16"),
+            std::string::npos)
+      << log;
+}
+
 TEST(EmulatedAttention, ACountOutOfRangeIsAnError) {
   const AttentionCase c = {.q_len = 1, .new_len = 4, .has_counts = true};
   std::vector<Tensor> inputs = InputsOf(c, DType::kFloat16, 1);
