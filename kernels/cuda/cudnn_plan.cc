@@ -94,16 +94,17 @@ absl::StatusOr<bool> IsWanted(const BackendDescriptor& config, const PlanDemands
 }
 
 struct Planned {
-  BackendDescriptor plan;
+  BackendDescriptor engine, plan;
   int64_t workspace = 0;
 };
 
-absl::StatusOr<Planned> PlanOf(const BackendDescriptor& engine, const PlanDevice& device) {
+absl::StatusOr<Planned> PlanOf(BackendDescriptor engine, const PlanDevice& device) {
   Planned result;
+  result.engine = std::move(engine);
   result.plan = BackendDescriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
   if (device.handle != nullptr)
     result.plan.Set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, device.handle);
-  result.plan.Set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, engine);
+  result.plan.Set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, result.engine);
   ONWARD_RETURN_IF_ERROR(result.plan.Finalize());
   int64_t count = 0;
   ONWARD_RETURN_IF_ERROR(LibraryStatus(
@@ -121,10 +122,10 @@ absl::StatusOr<Planned> ChoosePlan(const BackendDescriptor& graph, const PlanDem
       if (!best.ok()) best = absl::UnimplementedError(engines.status().message());
       continue;
     }
-    for (const BackendDescriptor& engine : *engines) {
+    for (BackendDescriptor& engine : *engines) {
       ONWARD_ASSIGN_OR_RETURN(const bool wanted, IsWanted(engine, demands));
       if (!wanted) continue;
-      absl::StatusOr<Planned> planned = PlanOf(engine, device);
+      absl::StatusOr<Planned> planned = PlanOf(std::move(engine), device);
       if (!planned.ok()) {
         if (!best.ok()) best = absl::UnimplementedError(planned.status().message());
         continue;
@@ -148,6 +149,7 @@ absl::StatusOr<std::unique_ptr<CudnnPlan>> CudnnPlan::Make(const CudnnGraph& gra
                           OperationGraph(descriptors, plan_device));
   ONWARD_ASSIGN_OR_RETURN(Planned planned, ChoosePlan(operations, demands, plan_device));
   auto plan = std::make_unique<CudnnPlan>();
+  plan->engine_ = std::move(planned.engine);
   plan->plan_ = std::move(planned.plan);
   plan->workspace_ = planned.workspace;
   for (const int tensor : graph.memory()) plan->ids_.push_back(GraphTensorId(tensor));

@@ -41,6 +41,7 @@ class CudnnPlan {
     alignas(8) char bytes[8];
   };
 
+  BackendDescriptor engine_;  // that the plan refers to
   BackendDescriptor plan_;
   int64_t workspace_ = 0;
   std::vector<int64_t> ids_;  // of tensors in memory, then of values
