@@ -1,5 +1,4 @@
-// If, Loop.
-#include <limits>
+#include "kernels/cpu/reference/control_flow.h"
 
 #include "absl/strings/str_cat.h"
 #include "kernels/cpu/kernel_list.h"
@@ -40,8 +39,8 @@ class If : public ControlFlow {
     CaptureRange captures;
   };
 
-  If(Branch then_branch, Branch else_branch)
-      : then_(std::move(then_branch)), else_(std::move(else_branch)) {}
+  If(Branch then_branch, Branch else_branch, const BodyMemories& memories)
+      : then_(std::move(then_branch)), else_(std::move(else_branch)), memories_(memories) {}
   absl::Status Run(RunContext& context) const override {
     ONWARD_ASSIGN_OR_RETURN(const bool condition, Condition(context.input(0)));
     const Branch& branch = condition ? then_ : else_;
@@ -49,21 +48,28 @@ class If : public ControlFlow {
     for (int i = 0; i < branch.captures.count; ++i)
       inputs.push_back(InputOrAbsent(context, branch.captures.first + i));
     ONWARD_ASSIGN_OR_RETURN(const auto results, branch.body->Run(context, inputs));
-    for (size_t i = 0; i < results.size(); ++i)
-      ONWARD_RETURN_IF_ERROR(EmitOutput(context, static_cast<int>(i), results[i]));
+    for (int i = 0; i < static_cast<int>(results.size()); ++i) {
+      ONWARD_RETURN_IF_ERROR(EmitOutput(context, memories_.of_result(*branch.body, i), i,
+                                        results[static_cast<size_t>(i)]));
+    }
     return absl::OkStatus();
   }
 
  private:
   Branch then_, else_;
+  const BodyMemories& memories_;
 };
 
 // The body takes the iteration's number, the condition, the carried values; gives the condition,
 // the carried values and one element per stacked output.
 class Loop : public ControlFlow {
  public:
-  Loop(std::shared_ptr<const Body> body, int num_carried, int num_stacked)
-      : body_(std::move(body)), num_carried_(num_carried), num_stacked_(num_stacked) {}
+  Loop(std::shared_ptr<const Body> body, int num_carried, int num_stacked,
+       const BodyMemories& memories)
+      : body_(std::move(body)),
+        num_carried_(num_carried),
+        num_stacked_(num_stacked),
+        memories_(memories) {}
 
   absl::Status Run(RunContext& context) const override {
     int64_t trips = -1;  // unlimited
@@ -77,17 +83,21 @@ class Loop : public ControlFlow {
     if (conditional) {
       ONWARD_ASSIGN_OR_RETURN(condition, Condition(context.input(1)));
     }
-    std::vector<CarriedValue> carried(static_cast<size_t>(num_carried_));
+    std::vector<CarriedValue> carried;
     std::vector<StackedOutput> stacked;
-    for (int i = 0; i < num_stacked_; ++i) stacked.emplace_back(num_carried_ + i, trips);
     int64_t iteration = 0;
     Slots inputs = FirstInputs(context, &iteration, &condition);
-    for (int i = 0; i < num_carried_; ++i)
-      carried[static_cast<size_t>(i)].Start(inputs[static_cast<size_t>(2 + i)]);
+    for (int i = 0; i < num_carried_; ++i) {
+      carried.emplace_back(*body_, MemoryOf(i));
+      carried.back().Start(inputs[static_cast<size_t>(2 + i)]);
+    }
+    for (int i = num_carried_; i < num_carried_ + num_stacked_; ++i)
+      stacked.emplace_back(*body_, MemoryOf(i), i, trips);
     bool last = trips == 0 || !condition;
     if (last) {
       for (int i = 0; i < num_carried_; ++i)
-        ONWARD_RETURN_IF_ERROR(EmitOutput(context, i, inputs[static_cast<size_t>(2 + i)]));
+        ONWARD_RETURN_IF_ERROR(
+            EmitOutput(context, MemoryOf(i), i, inputs[static_cast<size_t>(2 + i)]));
     }
     for (; !last; ++iteration) {
       ONWARD_ASSIGN_OR_RETURN(const auto results, body_->Run(context, inputs));
@@ -101,7 +111,7 @@ class Loop : public ControlFlow {
       for (int i = 0; i < num_carried_; ++i) {
         const SlotValue& result = results[static_cast<size_t>(1 + i)];
         if (last) {
-          ONWARD_RETURN_IF_ERROR(EmitOutput(context, i, result));
+          ONWARD_RETURN_IF_ERROR(EmitOutput(context, MemoryOf(i), i, result));
           continue;
         }
         CarriedValue& value = carried[static_cast<size_t>(i)];
@@ -118,6 +128,8 @@ class Loop : public ControlFlow {
   }
 
  private:
+  // Of what the body gives for an output of the node.
+  const BodyMemory& MemoryOf(int output) const { return memories_.of_result(*body_, 1 + output); }
   Slots FirstInputs(const RunContext& context, int64_t* iteration, bool* condition) const {
     Slots inputs;
     inputs.push_back({{DType::kInt64, iteration, {}}, nullptr, true});
@@ -128,9 +140,20 @@ class Loop : public ControlFlow {
   }
   std::shared_ptr<const Body> body_;
   int num_carried_, num_stacked_;
+  const BodyMemories& memories_;
 };
 
-Made MakeIf(const NodeSpec& spec) {
+Made MakeIfOnHost(const NodeSpec& spec) { return MakeIf(spec, kHostMemories); }
+Made MakeLoopOnHost(const NodeSpec& spec) { return MakeLoop(spec, kHostMemories); }
+
+constexpr KernelEntry kKernels[] = {
+    {"", "If", "if_reference", MakeIfOnHost},
+    {"", "Loop", "loop_reference", MakeLoopOnHost},
+};
+
+}  // namespace
+
+Made MakeIf(const NodeSpec& spec, const BodyMemories& memories) {
   auto then_body = spec.body("then_branch"), else_body = spec.body("else_branch");
   if (then_body == nullptr || else_body == nullptr)
     return absl::UnimplementedError("a branch that is not compiled");
@@ -139,10 +162,11 @@ Made MakeIf(const NodeSpec& spec) {
       return absl::InvalidArgumentError("a branch has another number of outputs than the node");
   }
   return std::make_unique<If>(If::Branch{std::move(then_body), CapturesOf(spec, "then_branch")},
-                              If::Branch{std::move(else_body), CapturesOf(spec, "else_branch")});
+                              If::Branch{std::move(else_body), CapturesOf(spec, "else_branch")},
+                              memories);
 }
 
-Made MakeLoop(const NodeSpec& spec) {
+Made MakeLoop(const NodeSpec& spec, const BodyMemories& memories) {
   auto body = spec.body("body");
   if (body == nullptr) return absl::UnimplementedError("a body that is not compiled");
   const int carried = std::max(0, spec.num_inputs() - 2);
@@ -155,15 +179,8 @@ Made MakeLoop(const NodeSpec& spec) {
                                                    " outputs for ", carried, " carried values and ",
                                                    spec.num_outputs(), " outputs of the node"));
   }
-  return std::make_unique<Loop>(std::move(body), carried, stacked);
+  return std::make_unique<Loop>(std::move(body), carried, stacked, memories);
 }
-
-constexpr KernelEntry kKernels[] = {
-    {"", "If", "if_reference", MakeIf},
-    {"", "Loop", "loop_reference", MakeLoop},
-};
-
-}  // namespace
 
 KernelList ReferenceControlFlow() { return kKernels; }
 

@@ -13,14 +13,44 @@ namespace {
 // Outputs whose size is only promised are not allocated ahead beyond this.
 constexpr int64_t kMaxBytesAhead = int64_t{1} << 28;
 
+class HostMemory : public BodyMemory {
+ public:
+  absl::StatusOr<void*> Allocate(RunContext& context, const Body&, int64_t bytes) const override {
+    return context.AllocateTemporary(bytes);
+  }
+  absl::Status Copy(const RunContext&, const RowsOfBytes& rows) const override {
+    return CopyOnHost(rows);
+  }
+  bool takes_any_address() const override { return true; }
+};
+
+const BodyMemory& Host(const Body&, int) {
+  static const HostMemory memory;
+  return memory;
+}
+
 }  // namespace
 
-absl::Status EmitOutput(RunContext& context, int output, const SlotValue& value) {
+constexpr BodyMemories kHostMemories = {Host, Host};
+
+absl::Status CopyOnHost(const RowsOfBytes& rows) {
+  for (int64_t i = 0; i < rows.rows && rows.bytes > 0; ++i) {
+    std::memcpy(static_cast<char*>(rows.to) + i * rows.to_pitch,
+                static_cast<const char*>(rows.from) + i * rows.from_pitch,
+                static_cast<size_t>(rows.bytes));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status EmitOutput(RunContext& context, const BodyMemory& memory, int output,
+                        const SlotValue& value) {
   if (!context.has_output(output)) return absl::OkStatus();
   if (value.object != nullptr) return context.SetOutput(output, *value.object);
   if (value.tensor.dtype == DType::kUndefined) return context.SetOutput(output, Value());
   ONWARD_ASSIGN_OR_RETURN(const TensorView to,
                           context.AllocateOutput(output, value.tensor.dtype, value.tensor.dims));
+  if (value.tensor.dtype != DType::kString)
+    return memory.Copy(context, {to.data, value.tensor.data, 1, to.byte_size()});
   CopyElements(value.tensor, to);
   return absl::OkStatus();
 }
@@ -42,10 +72,10 @@ absl::Status CarriedValue::Advance(RunContext& context, const SlotValue& result)
     const int64_t bytes = result.tensor.byte_size();
     if (bytes > capacities_[next]) {
       const int64_t capacity = capacities_[next] == 0 ? bytes : 2 * bytes;
-      ONWARD_ASSIGN_OR_RETURN(buffers_[next], context.AllocateTemporary(capacity));
+      ONWARD_ASSIGN_OR_RETURN(buffers_[next], memory_->Allocate(context, *body_, capacity));
       capacities_[next] = capacity;
     }
-    if (bytes > 0) std::memcpy(buffers_[next], data, static_cast<size_t>(bytes));
+    ONWARD_RETURN_IF_ERROR(memory_->Copy(context, {buffers_[next], data, 1, bytes}));
     data = buffers_[next];
     buffer_ = next;
   }
@@ -57,18 +87,20 @@ absl::Status StackedOutput::Begin(RunContext& context, const TensorView& element
   dtype_ = element.dtype;
   dims_.assign(element.dims.begin(), element.dims.end());
   elements_ = element.num_elements();
+  ONWARD_ASSIGN_OR_RETURN(axis_.axis,
+                          NormalizeAxis(axis_.axis, static_cast<int64_t>(dims_.size()) + 1));
   if (dtype_ == DType::kString) return absl::OkStatus();
   stride_ = IsSubByte(dtype_) ? elements_ : element.byte_size();
   const std::optional<int64_t> bytes = CheckedMul(expected_, stride_);
   if (expected_ <= 0 || !bytes || *bytes > kMaxBytesAhead) return absl::OkStatus();
   capacity_ = expected_;
   if (IsSubByte(dtype_)) {
-    ONWARD_ASSIGN_OR_RETURN(void* data, context.AllocateTemporary(*bytes));
+    ONWARD_ASSIGN_OR_RETURN(void* data, memory_->Allocate(context, *body_, *bytes));
     data_ = static_cast<char*>(data);
     return absl::OkStatus();
   }
   Dims all = dims_;
-  all.insert(all.begin(), expected_);
+  all.insert(all.begin() + axis_.axis, expected_);
   ONWARD_ASSIGN_OR_RETURN(const TensorView view, context.AllocateOutput(output_, dtype_, all));
   data_ = view.as<char>();
   in_place_ = true;
@@ -79,12 +111,21 @@ absl::Status StackedOutput::Grow(RunContext& context) {
   const int64_t capacity = std::max<int64_t>(16, 2 * capacity_);
   const std::optional<int64_t> bytes = CheckedMul(capacity, stride_);
   if (!bytes) return absl::ResourceExhaustedError("the stacked outputs have too many elements");
-  ONWARD_ASSIGN_OR_RETURN(void* data, context.AllocateTemporary(*bytes));
-  if (count_ * stride_ > 0) std::memcpy(data, data_, static_cast<size_t>(count_ * stride_));
+  ONWARD_ASSIGN_OR_RETURN(void* data, memory_->Allocate(context, *body_, *bytes));
+  ONWARD_RETURN_IF_ERROR(memory_->Copy(context, {data, data_, 1, count_ * stride_}));
   data_ = static_cast<char*>(data);
   capacity_ = capacity;
   in_place_ = false;
   return absl::OkStatus();
+}
+
+absl::Status StackedOutput::Put(RunContext& context, const void* from, char* to, int64_t at,
+                                int64_t iterations) const {
+  if (stride_ == 0) return absl::OkStatus();
+  const int64_t outer = NumElements(dims_, 0, axis_.axis), bytes = stride_ / outer;
+  const int64_t place = axis_.reversed ? iterations - 1 - at : at;
+  return memory_->Copy(context,
+                       {to + place * bytes, from, outer, bytes, iterations * bytes, bytes});
 }
 
 absl::Status StackedOutput::Append(RunContext& context, const SlotValue& slot) {
@@ -106,16 +147,17 @@ absl::Status StackedOutput::Append(RunContext& context, const SlotValue& slot) {
     char* to = data_ + count_ * stride_;
     if (IsSubByte(dtype_)) {
       UnpackSubByte(dtype_, element.data, elements_, reinterpret_cast<int8_t*>(to));
-    } else if (stride_ > 0) {
-      std::memcpy(to, element.data, static_cast<size_t>(stride_));
+    } else if (in_place_) {
+      ONWARD_RETURN_IF_ERROR(Put(context, element.data, data_, count_, expected_));
+    } else {
+      ONWARD_RETURN_IF_ERROR(memory_->Copy(context, {to, element.data, 1, stride_}));
     }
   }
   ++count_;
   return absl::OkStatus();
 }
 
-absl::Status StackedOutput::Finish(RunContext& context, const Type& type, int64_t axis,
-                                   bool reversed) {
+absl::Status StackedOutput::Finish(RunContext& context, const Type& type) {
   if (!context.has_output(output_)) return absl::OkStatus();
   if (count_ == 0) {
     dtype_ = type.dtype;
@@ -123,45 +165,46 @@ absl::Status StackedOutput::Finish(RunContext& context, const Type& type, int64_
       for (const Dim& dim : *type.shape) dims_.push_back(dim.known() ? dim.value() : 0);
     }
     elements_ = NumElements(dims_);
+    ONWARD_ASSIGN_OR_RETURN(axis_.axis,
+                            NormalizeAxis(axis_.axis, static_cast<int64_t>(dims_.size()) + 1));
   }
-  ONWARD_ASSIGN_OR_RETURN(axis, NormalizeAxis(axis, static_cast<int64_t>(dims_.size()) + 1));
-  if (in_place_ && count_ == expected_ && axis == 0 && !reversed) return absl::OkStatus();
+  if (in_place_ && count_ == expected_) return absl::OkStatus();
   if (in_place_) {
-    // The output is given out anew below.
+    // The output is given out anew below. Only loops end early, whose axis is the first.
     capacity_ = count_ / 2;
     ONWARD_RETURN_IF_ERROR(Grow(context));
   }
-  return CopyOut(context, axis, reversed);
+  return CopyOut(context);
 }
 
-absl::Status StackedOutput::CopyOut(RunContext& context, int64_t axis, bool reversed) {
+absl::Status StackedOutput::CopyOut(RunContext& context) {
   Dims all = dims_;
-  all.insert(all.begin() + axis, count_);
+  all.insert(all.begin() + axis_.axis, count_);
   ONWARD_ASSIGN_OR_RETURN(const TensorView out, context.AllocateOutput(output_, dtype_, all));
   const bool packed = IsSubByte(dtype_);
   const int64_t total = count_ * elements_;
   if (total == 0) return absl::OkStatus();
-  void* to = out.data;
-  if (packed) {
-    ONWARD_ASSIGN_OR_RETURN(to, context.AllocateTemporary(total));
-  }
-  const int64_t outer = NumElements(dims_, 0, axis), inner = elements_ / outer;
-  DispatchElement(dtype_, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    const T* from = nullptr;
-    if constexpr (std::is_same_v<T, std::string>) {
-      from = strings_.data();
-    } else {
-      from = reinterpret_cast<const T*>(data_);
-    }
-    for (int64_t o = 0; o < outer; ++o) {
-      for (int64_t i = 0; i < count_; ++i) {
-        const int64_t at = reversed ? count_ - 1 - i : i;
-        CopyRun(from + at * elements_ + o * inner, inner,
-                static_cast<T*>(to) + (o * count_ + i) * inner);
+  if (dtype_ == DType::kString) {
+    const int64_t outer = NumElements(dims_, 0, axis_.axis), inner = elements_ / outer;
+    for (int64_t i = 0; i < count_; ++i) {
+      const int64_t at = axis_.reversed ? count_ - 1 - i : i;
+      for (int64_t o = 0; o < outer; ++o) {
+        CopyRun(strings_.data() + at * elements_ + o * inner, inner,
+                out.as<std::string>() + (o * count_ + i) * inner);
       }
     }
-  });
+    return absl::OkStatus();
+  }
+  void* to = out.data;
+  if (packed) {
+    ONWARD_ASSIGN_OR_RETURN(to, memory_->Allocate(context, *body_, total));
+  }
+  if (axis_.axis == 0 && !axis_.reversed) {
+    ONWARD_RETURN_IF_ERROR(memory_->Copy(context, {to, data_, 1, count_ * stride_}));
+  } else {
+    for (int64_t i = 0; i < count_; ++i)
+      ONWARD_RETURN_IF_ERROR(Put(context, data_ + i * stride_, static_cast<char*>(to), i, count_));
+  }
   if (packed) PackSubByte(dtype_, static_cast<const int8_t*>(to), total, out.data);
   return absl::OkStatus();
 }
