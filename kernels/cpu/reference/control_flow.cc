@@ -94,11 +94,9 @@ class Loop : public ControlFlow {
     for (int i = num_carried_; i < num_carried_ + num_stacked_; ++i)
       stacked.emplace_back(*body_, MemoryOf(i), i, trips);
     bool last = trips == 0 || !condition;
-    if (last) {
-      for (int i = 0; i < num_carried_; ++i)
-        ONWARD_RETURN_IF_ERROR(
-            EmitOutput(context, MemoryOf(i), i, inputs[static_cast<size_t>(2 + i)]));
-    }
+    for (int i = 0; last && i < num_carried_; ++i)
+      ONWARD_RETURN_IF_ERROR(
+          EmitOutput(context, MemoryOf(i), i, inputs[static_cast<size_t>(2 + i)]));
     for (; !last; ++iteration) {
       ONWARD_ASSIGN_OR_RETURN(const auto results, body_->Run(context, inputs));
       ONWARD_ASSIGN_OR_RETURN(const bool more, Condition(results[0].tensor));

@@ -88,6 +88,7 @@ class Scan : public Kernel {
 
   absl::Status Run(RunContext& context) const override {
     std::vector<ScannedInput> scanned;
+    scanned.reserve(inputs_.size());  // they are not moved: elements have views of their dims
     ONWARD_ASSIGN_OR_RETURN(const int64_t length, StartInputs(context, scanned));
     std::vector<CarriedValue> states;
     std::vector<StackedOutput> stacked;
