@@ -41,8 +41,10 @@ nlohmann::json Document(const Session& session, const PlannedRun& plan) {
                                  {"origin", node.origin}});
   }
   const executors::Crossings crossings = executors::CountCrossings(session.graph());
-  document["copies"] = {
-      {"inputs", crossings.inputs}, {"outputs", crossings.outputs}, {"within", crossings.within}};
+  document["copies"] = {{"inputs", crossings.inputs},
+                        {"outputs", crossings.outputs},
+                        {"within", crossings.within},
+                        {"in_bodies", crossings.in_bodies}};
   const absl::Status rows = session.RowsAreIndependent();
   document["rows"] = rows.ok() ? "independent" : std::string(rows.message());
   document["taken_as_one"] = plan.taken_as_one;
@@ -73,9 +75,10 @@ void Print(const Session& session, const PlannedRun& plan) {
   std::printf("kernels:\n");
   for (const auto& [kernel, count] : kernels) std::printf("  %-36s %d\n", kernel.c_str(), count);
   const executors::Crossings crossings = executors::CountCrossings(session.graph());
-  if (crossings.inputs + crossings.outputs + crossings.within > 0) {
-    std::printf("copies between devices: %d of inputs, %d of outputs, %d within the model\n",
-                crossings.inputs, crossings.outputs, crossings.within);
+  if (crossings.inputs + crossings.outputs + crossings.within + crossings.in_bodies > 0) {
+    std::printf(
+        "copies between devices: %d of inputs, %d of outputs, %d within the model, %d in bodies\n",
+        crossings.inputs, crossings.outputs, crossings.within, crossings.in_bodies);
   }
   const absl::Status rows = session.RowsAreIndependent();
   std::printf("batches: %s\n", rows.ok() ? "rows are independent, requests can be joined"

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "executors/plan/bind_program.h"
 #include "executors/run_state.h"
+#include "kernels/body_memory.h"
 #include "onward/status.h"
 
 namespace onward::executors {
@@ -29,11 +30,20 @@ struct BodyState {
   std::vector<int64_t> capacities;
 };
 
-class CompiledBody : public Body {
+class CompiledBody : public kernels::PlacedBody {
  public:
   explicit CompiledBody(std::shared_ptr<const Program> program) : program_(std::move(program)) {}
 
   const Graph& graph() const override { return program_->graph; }
+  bool is_input_on_device(int input) const override {
+    return IsOnDevice(program_->inputs[static_cast<size_t>(input)]);
+  }
+  bool is_result_on_device(int output) const override {
+    return IsOnDevice(program_->outputs[static_cast<size_t>(output)]);
+  }
+  absl::StatusOr<void*> AllocateOnHost(RunContext& context, int64_t bytes) const override {
+    return static_cast<RunState&>(*context.services()).AllocateTemporaryOn(0, bytes);
+  }
 
   absl::StatusOr<absl::Span<const SlotValue>> Run(
       RunContext& context, absl::Span<const SlotValue> inputs) const override {
@@ -43,6 +53,7 @@ class CompiledBody : public Body {
     }
     ONWARD_RETURN_IF_ERROR(CheckDTypes(inputs));
     auto& parent = static_cast<RunState&>(*context.services());
+    ONWARD_RETURN_IF_ERROR(parent.CheckFault());
     std::shared_ptr<void>& held = parent.body_state(this);
     if (held == nullptr) held = std::make_shared<BodyState>(*program_, parent);
     auto& state = *static_cast<BodyState*>(held.get());
@@ -62,6 +73,10 @@ class CompiledBody : public Body {
   }
 
  private:
+  bool IsOnDevice(int32_t slot) const {
+    return program_->slots[static_cast<size_t>(slot)].device > 0;
+  }
+
   // Checks dtypes of values around a loop, which may change where the model's types are wrong.
   absl::Status CheckDTypes(absl::Span<const SlotValue> inputs) const {
     for (size_t i = 0; i < inputs.size(); ++i) {
@@ -104,7 +119,8 @@ class CompiledBody : public Body {
         continue;
       const int64_t bytes = state.run.binding()->values[slot].tensor.byte_size();
       if (state.outputs[i] == nullptr || bytes > state.capacities[i]) {
-        ONWARD_ASSIGN_OR_RETURN(state.outputs[i], program_->providers[0]->Allocate(bytes));
+        ONWARD_ASSIGN_OR_RETURN(state.outputs[i],
+                                AllocateOn(program_->provider_of(program_->outputs[i]), bytes));
         state.capacities[i] = bytes;
       }
       state.run.SetOutput(static_cast<int32_t>(i), state.outputs[i].get());

@@ -147,7 +147,7 @@ absl::StatusOr<Compiled> CompileModel(Graph graph, const SessionOptions& options
   }
   LogRefusals(options.log, *provider, refusals);
   ONWARD_ASSIGN_OR_RETURN(compiled.program,
-                          CompileProgram(std::move(graph), options, kernel_options, device_values));
+                          CompileProgram(std::move(graph), options, kernel_options));
   return compiled;
 }
 

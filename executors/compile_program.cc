@@ -1,13 +1,14 @@
 #include "executors/compile_program.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
-#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "executors/body.h"
 #include "executors/plan/choose_kernel.h"
+#include "executors/plan/place.h"
 #include "executors/provider.h"
 #include "graph/infer/check.h"
 #include "graph/ir/graph_edit.h"
@@ -17,13 +18,23 @@
 namespace onward::executors {
 namespace {
 
+struct ConstantOnDevice {
+  std::shared_ptr<void> memory;
+  int64_t bytes = 0;
+  Tensor host;  // keeps the address from becoming another's
+};
+
+// Of the model and all bodies, by the address of the host's data: bodies share constants with each
+// other and the model.
+using ConstantsOnDevice = std::map<const void*, ConstantOnDevice>;
+
 class Compiler {
  public:
-  Compiler(const SessionOptions& options, const KernelOptions& kernel_options)
-      : options_(options), kernel_options_(kernel_options) {}
+  Compiler(const SessionOptions& options, const KernelOptions& kernel_options,
+           ConstantsOnDevice& constants)
+      : options_(options), kernel_options_(kernel_options), constants_(constants) {}
 
-  absl::StatusOr<std::shared_ptr<const Program>> Compile(
-      Graph graph, const std::vector<std::string>& device_values) {
+  absl::StatusOr<std::shared_ptr<const Program>> Compile(Graph graph) {
     auto program = std::make_shared<Program>();
     program->providers = {&CpuProvider()};
     if (options_.provider != "cpu") {
@@ -38,13 +49,6 @@ class Compiler {
     program->graph = std::move(graph);
     ONWARD_RETURN_IF_ERROR(MakeSteps(*program));
     MakeSlots(*program);
-    if (program->providers.size() > 1) {
-      const std::set<std::string> on_device(device_values.begin(), device_values.end());
-      for (const ValueId id : program->graph.inputs()) {
-        if (on_device.contains(program->graph.value(id).name))
-          program->slots[static_cast<size_t>(id.index)].device = 1;
-      }
-    }
     if (!options_.plan_only) ONWARD_RETURN_IF_ERROR(MoveConstants(*program));
     return std::shared_ptr<const Program>(std::move(program));
   }
@@ -83,11 +87,17 @@ class Compiler {
       ONWARD_RETURN_IF_ERROR(CheckInputsAreKnown(program.graph, id));
     }
     NodeSpec spec(program.graph, id, kernel_options_);
+    std::vector<NodeExplanation> of_bodies;
     for (Subgraph& subgraph : node.subgraphs) {
-      Compiler inner(options_, kernel_options_);
+      Compiler inner(options_, kernel_options_, constants_);
       ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<const Program> body,
-                              inner.Compile(std::move(*subgraph.graph), {}));
+                              inner.Compile(std::move(*subgraph.graph)));
       *subgraph.graph = body->graph;
+      for (NodeExplanation each : body->explanations) {
+        each.node =
+            absl::StrCat(program.graph.Describe(id), " ", subgraph.attribute, ": ", each.node);
+        of_bodies.push_back(std::move(each));
+      }
       spec.AddBody(subgraph.attribute, MakeBody(std::move(body)));
     }
     ONWARD_ASSIGN_OR_RETURN(KernelChoice choice, ChooseKernel(*program.providers[step.device], spec,
@@ -104,6 +114,7 @@ class Compiler {
     program.explanations.push_back({program.graph.Describe(id),
                                     std::string(program.providers[step.device]->name()),
                                     step.kernel_name, std::move(choice.refusals), node.origin});
+    std::move(of_bodies.begin(), of_bodies.end(), std::back_inserter(program.explanations));
     AddOperands(program, node, step);
     program.steps.push_back(std::move(step));
     for (size_t i = 0; i < node.inputs.size() && i < 64; ++i) {
@@ -123,8 +134,10 @@ class Compiler {
     for (size_t i = 1; i < program.providers.size(); ++i) {
       const std::string device(program.providers[i]->name());
       const absl::StatusOr<KernelChoice> choice = ChooseKernel(*program.providers[i], spec, false);
-      if (!choice.ok() || choice->kernel != nullptr) {
-        refusals.push_back(absl::StrCat(device, ": the host computes dims and bodies"));
+      if (!spec.node().subgraphs.empty()) {
+        refusals.push_back(absl::StrCat(device, ": its bodies have no node for the device"));
+      } else if (!choice.ok() || choice->kernel != nullptr) {
+        refusals.push_back(absl::StrCat(device, ": the host computes dims"));
       } else if (choice->refusals.empty()) {
         refusals.push_back(absl::StrCat(device, ": no kernel for this op"));
       } else {
@@ -197,8 +210,13 @@ class Compiler {
         program.slots[static_cast<size_t>(slot)].device = on_host ? 0 : step.device;
       }
     }
-    for (ValueId id : graph.inputs()) program.inputs.push_back(id.index);
-    for (ValueId id : graph.captures()) program.inputs.push_back(id.index);
+    for (const auto& ids : {graph.inputs(), graph.captures()}) {
+      for (const ValueId id : ids) {
+        program.inputs.push_back(id.index);
+        if (graph.value(id).metadata.contains(kDeviceKey))
+          program.slots[static_cast<size_t>(id.index)].device = 1;
+      }
+    }
     for (ValueId id : graph.outputs()) {
       program.outputs.push_back(id.index);
       Slot& slot = program.slots[static_cast<size_t>(id.index)];
@@ -208,7 +226,7 @@ class Compiler {
   }
 
   // Gives steps of a device their constants in its memory, each copied once.
-  static absl::Status MoveConstants(Program& program) {
+  absl::Status MoveConstants(Program& program) {
     std::map<std::pair<int32_t, uint8_t>, int32_t> moved;
     for (const Step& step : program.steps) {
       for (int32_t i = 0; i < step.num_inputs && step.device > 0; ++i) {
@@ -219,11 +237,8 @@ class Compiler {
         auto [it, inserted] =
             moved.try_emplace({operand, step.device}, static_cast<int32_t>(program.slots.size()));
         if (inserted) {
-          const ExecutionProvider& provider = *program.providers[step.device];
-          const int64_t bytes = source.constant.byte_size();
-          ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<void> memory, AllocateOn(provider, bytes));
-          ONWARD_RETURN_IF_ERROR(provider.Copy(memory.get(), source.constant.raw_data(), bytes,
-                                               CopyKind::kToDevice, nullptr));
+          ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<void> memory,
+                                  OnDevice(source.constant, *program.providers[step.device]));
           Slot slot = source;
           slot.device = step.device;
           void* data = memory.get();
@@ -240,17 +255,32 @@ class Compiler {
     return absl::OkStatus();
   }
 
+  absl::StatusOr<std::shared_ptr<void>> OnDevice(const Tensor& constant,
+                                                 const ExecutionProvider& provider) {
+    const int64_t bytes = constant.byte_size();
+    ConstantOnDevice& known = constants_[constant.raw_data()];
+    if (known.memory != nullptr && known.bytes == bytes) return known.memory;
+    ONWARD_ASSIGN_OR_RETURN(known.memory, AllocateOn(provider, bytes));
+    known.bytes = bytes;
+    known.host = constant;
+    ONWARD_RETURN_IF_ERROR(provider.Copy(known.memory.get(), constant.raw_data(), bytes,
+                                         CopyKind::kToDevice, nullptr));
+    return known.memory;
+  }
+
   const SessionOptions& options_;
   const KernelOptions& kernel_options_;
+  ConstantsOnDevice& constants_;
   std::vector<int> unpacked_reads_;
 };
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<const Program>> CompileProgram(
-    Graph graph, const SessionOptions& options, const KernelOptions& kernel_options,
-    const std::vector<std::string>& device_values) {
-  return Compiler(options, kernel_options).Compile(std::move(graph), device_values);
+absl::StatusOr<std::shared_ptr<const Program>> CompileProgram(Graph graph,
+                                                              const SessionOptions& options,
+                                                              const KernelOptions& kernel_options) {
+  ConstantsOnDevice constants;
+  return Compiler(options, kernel_options, constants).Compile(std::move(graph));
 }
 
 }  // namespace onward::executors

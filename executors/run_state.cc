@@ -31,6 +31,10 @@ RunState::RunState(const Program& program, ThreadPool* pool, Trace* trace, RunSt
   for (const ExecutionProvider* provider : program.providers) pools_.emplace_back(provider);
   arenas_.resize(program.providers.size());
   arena_capacity_.resize(program.providers.size(), 0);
+  top_->parts_.push_back(this);
+  first_step_ = top_->num_steps_;
+  top_->num_steps_ += static_cast<int32_t>(program.steps.size());
+  if (parent != nullptr) step_of_parent_ = parent->current_step_;
   input_slots_.resize(program.inputs.size());
   output_slots_.resize(program.outputs.size());
 }
@@ -63,6 +67,7 @@ absl::Status RunState::Prepare(std::shared_ptr<const Binding> binding) {
   ran_ = false;
   for (size_t device = 0; device < arenas_.size(); ++device) {
     ONWARD_RETURN_IF_ERROR(ReserveArena(device, binding_->arena_bytes[device]));
+    if (parent_ != nullptr) streams_ = parent_->streams_;
     if (streams_.size() <= device) {
       ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<void> stream,
                               program_.providers[device]->CreateStream());
@@ -131,8 +136,11 @@ absl::Status RunState::Run(uint64_t run_index, const RunOptions* options) {
                      " (SessionOptions::max_executed_nodes)"));
   }
   const absl::Status status = RunAll();
-  if (!status.ok()) AbandonDeviceWork();
-  return status;
+  if (status.ok()) return status;
+  AbandonDeviceWork();
+  // Later errors may follow from the fault.
+  const bool was_ended = absl::IsCancelled(status) || absl::IsDeadlineExceeded(status);
+  return top_ == this && !CheckFault().ok() && !was_ended ? FaultError() : status;
 }
 
 absl::Status RunState::RunAll() {
@@ -202,8 +210,9 @@ absl::Status RunState::RunStep(int32_t s, const StepPlan& plan) {
     scope.set_live_bytes(LiveBytesNow());
     scope.set_inputs(InputTypes(step));
   }
-  for (DynamicPool::Block* block : temporaries_) pools_[step.device].Release(block);
-  temporaries_.clear();
+  // The next run gets the blocks in the same order again.
+  for (; !temporaries_.empty(); temporaries_.pop_back())
+    pools_[temporaries_.back().first].Release(temporaries_.back().second);
   return absl::OkStatus();
 }
 
@@ -367,9 +376,12 @@ absl::Status RunState::SetOutput(int output, Value value) {
 }
 
 absl::StatusOr<void*> RunState::AllocateTemporary(int64_t bytes) {
-  const Step& step = program_.steps[static_cast<size_t>(current_step_)];
-  ONWARD_ASSIGN_OR_RETURN(DynamicPool::Block * block, pools_[step.device].Acquire(bytes));
-  temporaries_.push_back(block);
+  return AllocateTemporaryOn(program_.steps[static_cast<size_t>(current_step_)].device, bytes);
+}
+
+absl::StatusOr<void*> RunState::AllocateTemporaryOn(size_t device, int64_t bytes) {
+  ONWARD_ASSIGN_OR_RETURN(DynamicPool::Block * block, pools_[device].Acquire(bytes));
+  temporaries_.emplace_back(device, block);
   return block->memory.get();
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "executors/captured_steps.h"
@@ -50,6 +51,8 @@ class RunState : public RunServices {
 
   // Ends what Run left to the device, and fails where the device found a fault.
   absl::Status Finish();
+  // Fails where the device found one so far. A loop may have no end without the value.
+  absl::Status CheckFault() const;
   // Copies an output that lies on a device to `to` there, before Finish.
   absl::Status CopyOnDevice(int32_t output, void* to);
 
@@ -66,12 +69,15 @@ class RunState : public RunServices {
   absl::StatusOr<TensorView> AllocateOutput(int output, DType dtype, DimsView dims) override;
   absl::Status SetOutput(int output, Value value) override;
   absl::StatusOr<void*> AllocateTemporary(int64_t bytes) override;
+  absl::StatusOr<void*> AllocateTemporaryOn(size_t device, int64_t bytes);
   uint64_t run_index() const override { return run_index_; }
   BatchSlice batch_slice() const override { return top_->batch_slice_; }
   // Counts this state's runs: what runs within one can tell it from another of equal index.
   uint64_t serial() const { return serial_; }
   void* stream() const override { return streams_.empty() ? nullptr : streams_.back().get(); }
-  DeviceFaultSite device_fault() const override { return {device_run_.get(), current_step_ + 1}; }
+  DeviceFaultSite device_fault() const override {
+    return {device_run_.get(), first_step_ + current_step_ + 1};
+  }
   std::shared_ptr<void>& body_state(const Body* body) override { return bodies_[body]; }
 
  private:
@@ -94,6 +100,7 @@ class RunState : public RunServices {
   // The callers' memory that the steps use.
   std::vector<const void*> AddressesOf(const CapturedSteps& steps) const;
   absl::Status PrepareDeviceWork();  // for the binding
+  absl::Status FaultError() const;   // of top_, which has one
   void BeginDeviceWork();            // of a run
   void AbandonDeviceWork();          // of a run that failed
   absl::Status WaitForDevice();
@@ -136,12 +143,16 @@ class RunState : public RunServices {
   std::vector<std::vector<int32_t>> output_slots_;  // per external output
   std::vector<CapturedSteps> captured_;             // of the binding
   std::shared_ptr<kernels::DeviceRun> device_run_;  // null: no device
+  std::vector<const RunState*> parts_;              // of top_: itself and the states of bodies
+  int32_t num_steps_ = 0;                           // of top_: of all parts
+  int32_t first_step_ = 0;                          // among those
+  int32_t step_of_parent_ = -1;                     // whose body this is
   bool ends_on_device_ = false;  // no step waits for the device's last work in this binding
   bool unfinished_ = false;      // nor did the run
   bool ran_ = false;  // with this binding: kernels are loaded, handles made, and it may be recorded
   std::vector<DynamicPool> pools_;
   StateArena step_arena_;  // state of the dynamic step that runs
-  std::vector<DynamicPool::Block*> temporaries_;
+  std::vector<std::pair<size_t, DynamicPool::Block*>> temporaries_;  // with the device
   std::unordered_map<const Body*, std::shared_ptr<void>> bodies_;
   int32_t current_step_ = -1;
   uint64_t run_index_ = 0;

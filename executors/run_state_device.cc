@@ -1,4 +1,6 @@
 // The part of a run state that a device needs: recorded work, faults, waiting for the end.
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "executors/run_state.h"
 #include "onward/communicator.h"
@@ -8,22 +10,27 @@ namespace onward::executors {
 
 absl::Status RunState::PrepareDeviceWork() {
   ends_on_device_ = false;
-  if (parent_ != nullptr || program_.providers.size() == 1) return absl::OkStatus();
+  if (program_.providers.size() == 1) return absl::OkStatus();
+  if (parent_ != nullptr) {  // whose run ends for both
+    device_run_ = parent_->device_run_;
+    return absl::OkStatus();
+  }
   if (device_run_ == nullptr) {
     ONWARD_ASSIGN_OR_RETURN(device_run_, program_.providers.back()->AllocateRun());
   }
   for (size_t s = 0; s < program_.steps.size(); ++s) {
     const Step& step = program_.steps[s];
     if (step.device == 0 || binding_->steps[s].mode == StepPlan::Mode::kSkip) continue;
-    // A step that brings a result to the host waits for all work before it.
-    ends_on_device_ = step.kernel->host_outputs() == 0;
+    // A step that brings a result to the host waits for all work before it, but for one of bodies.
+    ends_on_device_ =
+        step.kernel->host_outputs() == 0 || !program_.graph.node(step.node).subgraphs.empty();
   }
   return absl::OkStatus();
 }
 
 void RunState::BeginDeviceWork() {
   unfinished_ = ends_on_device_;
-  if (device_run_ != nullptr) {
+  if (device_run_ != nullptr && parent_ == nullptr) {
     *device_run_ = kernels::DeviceRun();
     device_run_->number = static_cast<uint32_t>(run_index_);
   }
@@ -62,12 +69,28 @@ absl::Status RunState::WaitForDevice() {
 absl::Status RunState::Finish() {
   if (unfinished_) ONWARD_RETURN_IF_ERROR(WaitForDevice());
   unfinished_ = false;
+  return CheckFault().ok() ? absl::OkStatus() : FaultError();
+}
+
+absl::Status RunState::CheckFault() const {
   if (device_run_ == nullptr || device_run_->step == 0) return absl::OkStatus();
-  const Step& step = program_.steps[static_cast<size_t>(device_run_->step - 1)];
-  return Annotate(absl::InvalidArgumentError(absl::StrCat(
-                      "index ", device_run_->index, " at position ", device_run_->position,
-                      " is out of range for an axis of size ", device_run_->size)),
-                  program_.graph.Describe(step.node));
+  return absl::AbortedError("the device found a fault");
+}
+
+absl::Status RunState::FaultError() const {
+  int32_t s = device_run_->step - 1;
+  const auto part = std::find_if(parts_.rbegin(), parts_.rend(),
+                                 [&](const RunState* each) { return each->first_step_ <= s; });
+  absl::Status error = absl::InvalidArgumentError(
+      absl::StrCat("index ", device_run_->index, " at position ", device_run_->position,
+                   " is out of range for an axis of size ", device_run_->size));
+  s -= (*part)->first_step_;
+  for (const RunState* state = *part; state != nullptr; state = state->parent_) {
+    const NodeId node = state->program_.steps[static_cast<size_t>(s)].node;
+    error = Annotate(error, state->program_.graph.Describe(node));
+    s = state->step_of_parent_;
+  }
+  return error;
 }
 
 std::vector<const void*> RunState::AddressesOf(const CapturedSteps& steps) const {

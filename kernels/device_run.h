@@ -1,5 +1,4 @@
-// Memory by which the host and the kernels of a device tell each other, during a run, what no
-// argument says.
+// Memory in which the host and the kernels of a device tell each other about a run.
 #pragma once
 
 #include <cstdint>

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "executors/plan/choose_kernel.h"
+#include "executors/plan/dim_arithmetic.h"
+#include "executors/plan/sides.h"
 #include "graph/ir/graph_edit.h"
 #include "graph/ops/onward_schemas.h"
 #include "onnx/defs/schema.h"
@@ -18,136 +17,115 @@
 namespace onward::executors {
 namespace {
 
-// Constants are given to each side by the program, not by copies in the graph.
-bool IsMoved(const Graph& graph, ValueId input) {
-  return input.valid() && (!graph.is_constant(input) || graph.is_input(input));
-}
+bool IsCopy(const Node& node) { return node.Is("Copy", kOnwardDomain); }
 
-// Dims are known everywhere: these ops read no elements.
-bool ReadsDimsOnly(const Node& node) { return node.Is("Shape") || node.Is("Size"); }
-
-bool IsSmall(const Type& type) {
-  constexpr int64_t kMost = 64;  // elements
-  const std::optional<Dims> dims = type.static_dims();
-  if (dims) return NumElements(*dims) <= kMost;
-  return type.is_tensor() && !IsFloating(type.dtype) && type.shape && type.shape->size() <= 1;
-}
-
-// The values that follow from dims alone. The host computes them, since they are known before a
-// run: shapes of what the device then makes. Large values are the device's all the same.
-class DimArithmetic {
- public:
-  explicit DimArithmetic(const Graph& graph) : graph_(graph) {}
-
-  bool Includes(const Node& node) const {
-    if (!node.subgraphs.empty()) return false;
-    bool follows = ReadsDimsOnly(node);
-    if (!follows) {
-      for (const ValueId input : node.inputs) {
-        if (!IsMoved(graph_, input)) continue;
-        if (!Includes(input)) return false;
-        follows = true;
-      }
-    }
-    return follows && std::all_of(node.outputs.begin(), node.outputs.end(), [&](ValueId output) {
-             return !output.valid() || IsSmall(graph_.type(output));
-           });
-  }
-  bool Includes(ValueId value) const { return values_.count(value.index) > 0; }
-  void Add(const Node& node) {
-    for (const ValueId output : node.outputs) {
-      if (output.valid()) values_.insert(output.index);
-    }
-  }
-
- private:
-  const Graph& graph_;
-  std::set<int32_t> values_;
-};
-
+// Carries out what DecideSides decided for a graph, its bodies included.
 class Placer {
  public:
-  Placer(Graph& graph, const ExecutionProvider& device, const KernelOptions& options,
-         const std::vector<std::string>& device_values)
+  Placer(Graph& graph, const GraphSides& sides, const ExecutionProvider& device)
       : graph_(graph),
+        sides_(sides),
         device_(device),
-        options_(options),
-        device_values_(device_values.begin(), device_values.end()),
-        on_device_(static_cast<size_t>(graph.num_values()), false),
-        of_dims_(graph) {}
+        on_device_(static_cast<size_t>(graph.num_values()), false) {}
 
-  absl::Status Run() {
+  // `inputs`: and captures behind them.
+  absl::Status Run(const std::vector<Side>& inputs, const std::vector<Side>& outputs) {
     ONWARD_ASSIGN_OR_RETURN(const std::vector<NodeId> order, graph_.TopologicalOrder());
-    for (const ValueId input : graph_.inputs())
-      on_device_[static_cast<size_t>(input.index)] = LiesOnDevice(input);
-    for (NodeId id : order) ONWARD_RETURN_IF_ERROR(PlaceNode(id));
+    std::vector<ValueId> ids = graph_.inputs();
+    ids.insert(ids.end(), graph_.captures().begin(), graph_.captures().end());
+    for (size_t i = 0; i < ids.size(); ++i)
+      if (inputs[i] == Side::kDevice) MarkOnDevice(ids[i]);
+    for (const NodeId id : order) ONWARD_RETURN_IF_ERROR(PlaceNode(id));
     for (size_t i = 0; i < graph_.outputs().size(); ++i) {
       const ValueId output = graph_.outputs()[i];
-      const bool on_device = LiesOnDevice(output);
-      if (on_device_[static_cast<size_t>(output.index)] != on_device)
+      const bool on_device = outputs[i] == Side::kDevice;
+      if (IsOnDevice(output) != on_device)
         GraphEdit(graph_).SetOutput(static_cast<int>(i), CopiedOutput(output, on_device));
     }
     return absl::OkStatus();
   }
 
  private:
-  // `id`: an input or output of the graph.
-  bool LiesOnDevice(ValueId id) const { return device_values_.contains(graph_.value(id).name); }
+  bool IsOnDevice(ValueId id) const { return on_device_[static_cast<size_t>(id.index)]; }
+
+  void MarkOnDevice(ValueId id) {
+    on_device_[static_cast<size_t>(id.index)] = true;
+    GraphEdit(graph_).metadata(id)[kDeviceKey] = std::string(device_.name());
+  }
 
   absl::Status PlaceNode(NodeId id) {
-    uint64_t host_inputs = ~uint64_t{0}, host_outputs = ~uint64_t{0};
-    bool device = false;
-    const bool is_dim_arithmetic = of_dims_.Includes(graph_.node(id));
-    if (graph_.node(id).subgraphs.empty() && !is_dim_arithmetic) {
-      NodeSpec spec(graph_, id, options_);
-      ONWARD_ASSIGN_OR_RETURN(const KernelChoice choice, ChooseKernel(device_, spec, false));
-      device = choice.kernel != nullptr;
-      if (device) {
-        host_inputs = choice.kernel->host_inputs();
-        host_outputs = choice.kernel->host_outputs();
-      }
-    }
-    GraphEdit(graph_).node(id).provider = device ? std::string(device_.name()) : "cpu";
+    const NodeSides& sides = sides_.nodes[static_cast<size_t>(id.index)];
+    GraphEdit(graph_).node(id).provider =
+        sides.node == Side::kDevice ? std::string(device_.name()) : "cpu";
     // Copied() adds nodes, which moves those that are there.
     const std::vector<ValueId> inputs = graph_.node(id).inputs;
     const std::vector<ValueId> outputs = graph_.node(id).outputs;
-    const bool reads_dims_only = ReadsDimsOnly(graph_.node(id));
-    for (size_t i = 0; i < inputs.size() && !reads_dims_only; ++i) {
-      const ValueId input = inputs[i];
-      if (!IsMoved(graph_, input)) continue;
-      const bool wants_device = device && !(i < 64 && host_inputs >> i & 1);
-      if (wants_device != on_device_[static_cast<size_t>(input.index)]) {
-        GraphEdit(graph_).SetInput(id, static_cast<int>(i), Copied(input, wants_device));
-      }
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (!IsMoved(graph_, inputs[i]) || sides.inputs[i] == Side::kEither) continue;
+      GraphEdit(graph_).SetInput(id, static_cast<int>(i),
+                                 On(inputs[i], sides.inputs[i] == Side::kDevice));
     }
     for (size_t i = 0; i < outputs.size(); ++i) {
-      if (!outputs[i].valid()) continue;
-      const auto output = static_cast<size_t>(outputs[i].index);
-      on_device_[output] = device && !(i < 64 && host_outputs >> i & 1);
+      if (outputs[i].valid())
+        on_device_[static_cast<size_t>(outputs[i].index)] = sides.outputs[i] == Side::kDevice;
     }
-    if (is_dim_arithmetic) of_dims_.Add(graph_.node(id));
-    CopyCaptures(id);
+    for (size_t b = 0; b < graph_.node(id).subgraphs.size(); ++b) {
+      std::vector<Side> captures(graph_.node(id).subgraphs[b].captures.size(), Side::kHost);
+      if (!sides.bodies.empty()) {
+        ONWARD_RETURN_IF_ERROR(PlaceBody(id, b, sides.bodies[b]));
+        captures = sides.bodies[b].captures;
+      }
+      for (size_t c = 0; c < captures.size(); ++c) Feed(id, b, c, captures[c] == Side::kDevice);
+    }
     return absl::OkStatus();
   }
 
-  // Bodies run on the host.
-  void CopyCaptures(NodeId id) {
-    for (size_t i = 0; i < graph_.node(id).subgraphs.size(); ++i) {
-      for (size_t c = 0; c < graph_.node(id).subgraphs[i].captures.size(); ++c) {
-        const ValueId capture = graph_.node(id).subgraphs[i].captures[c];
-        if (!on_device_[static_cast<size_t>(capture.index)]) continue;
-        const ValueId copy = Copied(capture, false);  // moves the nodes
-        GraphEdit(graph_).SetCapture(id, static_cast<int>(i), static_cast<int>(c), copy);
-      }
+  absl::Status PlaceBody(NodeId id, size_t b, const BodySides& sides) {
+    Graph& body = *GraphEdit(graph_).node(id).subgraphs[b].graph;
+    std::vector<Side> inputs = sides.inputs;
+    inputs.insert(inputs.end(), sides.captures.begin(), sides.captures.end());
+    ONWARD_RETURN_IF_ERROR(Placer(body, sides.graph, device_).Run(inputs, sides.outputs));
+    for (const NodeId copy : body.node_ids()) {
+      if (IsCopy(body.node(copy))) CopyOutside(id, b, copy);
     }
+    return absl::OkStatus();
   }
 
-  // The value on the other side, made once.
-  ValueId Copied(ValueId value, bool to_device) {
-    auto [it, inserted] = copies_.try_emplace({value.index, to_device});
+  // Captures a value that the body would copy from one side to the other in each turn once more,
+  // as a copy.
+  void CopyOutside(NodeId id, size_t b, NodeId copy_node) {
+    Subgraph& subgraph = GraphEdit(graph_).node(id).subgraphs[b];
+    Graph& body = *subgraph.graph;
+    const ValueId inside = body.node(copy_node).inputs[0], copy = body.node(copy_node).outputs[0];
+    const auto found = std::find(body.captures().begin(), body.captures().end(), inside);
+    if (found == body.captures().end()) return;
+    const auto at = static_cast<size_t>(found - body.captures().begin());
+    const bool to_device = body.node(copy_node).attributes.String("to") != "cpu";
+    const ValueId captured = GraphEdit(body).AddCapture(
+        body.UniqueName(absl::StrCat(body.value(copy).name, "_outside")), body.type(copy));
+    if (to_device) GraphEdit(body).metadata(captured)[kDeviceKey] = std::string(device_.name());
+    GraphEdit(body).ReplaceUses(copy, captured);
+    GraphEdit(body).RemoveNode(copy_node);
+    // The node reads the value already; Feed puts the copy in its place.
+    subgraph.captures.push_back(subgraph.captures[at]);
+    Feed(id, b, subgraph.captures.size() - 1, to_device);
+  }
+
+  // Gives capture `c` of body `b` the value that it has, from one of the sides.
+  void Feed(NodeId id, size_t b, size_t c, bool from_device) {
+    const ValueId value = graph_.node(id).subgraphs[b].captures[c];
+    const ValueId fed = On(value, from_device);  // moves the nodes
+    if (fed != value)
+      GraphEdit(graph_).SetCapture(id, static_cast<int>(b), static_cast<int>(c), fed);
+  }
+
+  // The value, or its copy on the other side, which is made once.
+  ValueId On(ValueId value, bool device) {
+    if (IsOnDevice(value) == device) return value;
+    const auto [it, inserted] = copies_.try_emplace({value.index, device});
     if (inserted)
-      it->second = AddCopy(
-          value, graph_.value(value).name + (to_device ? "/on_device" : "/on_host"), to_device);
+      it->second =
+          AddCopy(value, graph_.value(value).name + (device ? "/on_device" : "/on_host"), device);
     return it->second;
   }
 
@@ -178,55 +156,48 @@ class Placer {
   }
 
   Graph& graph_;
+  const GraphSides& sides_;
   const ExecutionProvider& device_;
-  const KernelOptions& options_;
-  const std::set<std::string> device_values_;
-  std::vector<bool> on_device_;
-  DimArithmetic of_dims_;
+  std::vector<bool> on_device_;  // by ValueId
   std::map<std::pair<int32_t, bool>, ValueId> copies_;
 };
 
-bool IsCopy(const Node& node) { return node.Is("Copy", kOnwardDomain); }
+// Bodies have the constants that they capture as their own: a program gives its constants to each
+// side.
+void SinkConstants(Graph& graph) {
+  for (const NodeId id : graph.node_ids()) {
+    for (size_t b = 0; b < graph.node(id).subgraphs.size(); ++b) {
+      Subgraph& subgraph = GraphEdit(graph).node(id).subgraphs[b];
+      Graph& body = *subgraph.graph;
+      for (int c = static_cast<int>(subgraph.captures.size()) - 1; c >= 0; --c) {
+        const ValueId outer = subgraph.captures[static_cast<size_t>(c)];
+        if (IsMoved(graph, outer)) continue;
+        const ValueId inner = body.captures()[static_cast<size_t>(c)];
+        const std::string name = body.UniqueName(absl::StrCat(body.value(inner).name, "_local"));
+        GraphEdit(body).ReplaceUses(inner,
+                                    GraphEdit(body).AddConstant(name, *graph.constant(outer)));
+        GraphEdit(graph).RemoveCapture(id, static_cast<int>(b), c);
+      }
+      SinkConstants(body);
+    }
+  }
+}
 
 }  // namespace
 
-Crossings CountCrossings(const Graph& graph) {
-  Crossings crossings;
-  DimArithmetic of_dims(graph);
-  const absl::StatusOr<std::vector<NodeId>> order = graph.TopologicalOrder();
-  if (!order.ok()) return crossings;
-  for (const NodeId id : *order) {
-    const Node& node = graph.node(id);
-    if (!IsCopy(node)) {
-      if (node.provider == "cpu" && of_dims.Includes(node)) of_dims.Add(node);
-      continue;
-    }
-    if (graph.is_input(node.inputs[0])) {
-      ++crossings.inputs;
-    } else if (graph.is_output(node.outputs[0])) {
-      ++crossings.outputs;
-    } else if (!of_dims.Includes(node.inputs[0])) {
-      ++crossings.within;
-    }
-  }
-  return crossings;
-}
-
-std::string HostNodesText(const Graph& graph) {
-  std::map<std::string, int> counts;
-  for (const NodeId id : graph.node_ids()) {
-    const Node& node = graph.node(id);
-    if (node.provider == "cpu") ++counts[node.op_type];
-  }
-  std::vector<std::pair<std::string, int>> sorted(counts.begin(), counts.end());
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const auto& a, const auto& b) { return a.second > b.second; });
-  return absl::StrJoin(sorted, ", ", absl::PairFormatter(" "));
-}
-
 absl::Status Place(Graph& graph, const ExecutionProvider& device, const KernelOptions& options,
                    const std::vector<std::string>& device_values) {
-  return Placer(graph, device, options, device_values).Run();
+  const std::set<std::string> there(device_values.begin(), device_values.end());
+  const auto sides_of = [&](const std::vector<ValueId>& ids) {
+    std::vector<Side> sides;
+    for (const ValueId id : ids)
+      sides.push_back(there.contains(graph.value(id).name) ? Side::kDevice : Side::kHost);
+    return sides;
+  };
+  SinkConstants(graph);
+  const std::vector<Side> inputs = sides_of(graph.inputs());
+  ONWARD_ASSIGN_OR_RETURN(const GraphSides sides, DecideSides(graph, inputs, device, options));
+  return Placer(graph, sides, device).Run(inputs, sides_of(graph.outputs()));
 }
 
 }  // namespace onward::executors

@@ -17,6 +17,7 @@ KernelList CastKernels();
 KernelList ClipKernels();
 KernelList Col2ImKernels();
 KernelList ConcatKernels();
+KernelList ControlFlowKernels();
 KernelList ConstantOfShapeKernels();
 KernelList ConvKernels();
 KernelList ConvTransposeKernels();

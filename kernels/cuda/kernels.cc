@@ -23,6 +23,7 @@ constexpr Family kFamilies[] = {
     cuda::ClipKernels,
     cuda::Col2ImKernels,
     cuda::ConcatKernels,
+    cuda::ControlFlowKernels,
     cuda::PointwiseConvKernels,
     cuda::DepthwiseConvKernels,
     cuda::ConvKernels,

@@ -38,7 +38,9 @@ const std::map<std::string, std::string> kTestedElsewhere = {
     {"fused_depthwise_conv_cuda", "images_test"},
     {"fused_matmul_cublaslt", "products_test"},
     {"fused_pointwise_conv_cublaslt", "images_test"},
+    {"if_cuda", "bodies_test"},
     {"lion_step_cuda", "optimizer_steps_test"},
+    {"loop_cuda", "bodies_test"},
     {"max_pool_gradient_cuda", "gradients_test"},
     {"nadam_step_cuda", "optimizer_steps_test"},
     {"radam_step_cuda", "optimizer_steps_test"},
@@ -48,6 +50,7 @@ const std::map<std::string, std::string> kTestedElsewhere = {
     {"random_uniform_like_cuda", "random_test"},
     {"relu_gradient_cuda", "gradients_test"},
     {"rmsprop_step_cuda", "optimizer_steps_test"},
+    {"scan_cuda", "bodies_test"},
     {"sgd_step_cuda", "optimizer_steps_test"},
     {"softmax_cross_entropy_loss_gradient_cuda", "losses_test"},
 };
