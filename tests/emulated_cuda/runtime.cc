@@ -64,10 +64,6 @@ const char* cudaGetErrorString(cudaError_t error) { return Words(error); }
 cudaError_t cudaGetLastError() { return LastError(/*forget=*/true); }
 cudaError_t cudaPeekAtLastError() { return LastError(/*forget=*/false); }
 
-cudaError_t cudaGetDevice(int* device) {
-  *device = 0;
-  return cudaSuccess;
-}
 cudaError_t cudaGetDeviceCount(int* count) {
   ENTER("cudaGetDeviceCount");
   *count = GetState().settings.devices;
