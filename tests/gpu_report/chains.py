@@ -7,9 +7,10 @@ import dataclasses
 import random
 import struct
 
-TYPES = {"float32": 1, "float16": 10, "bfloat16": 16}
+TYPES = {"float32": 1, "int64": 7, "float16": 10, "bfloat16": 16}
 WIDTHS = {"float32": 4, "float16": 2, "bfloat16": 2}
 OPSET = 24
+VIEWS = ("Unsqueeze", "Squeeze")
 
 
 @dataclasses.dataclass
@@ -19,6 +20,7 @@ class Step:
     inputs: list = dataclasses.field(default_factory=list)   # dims of further operands that a run is given
     weights: list = dataclasses.field(default_factory=list)  # dims of further operands that the model has
     attributes: dict = dataclasses.field(default_factory=dict)
+    apart: bool = False  # views of other ranks between the operators keep them from being fused
 
 
 def varint(value):
@@ -86,10 +88,17 @@ def model(step, dtype, dims, length):
     for i in range(length):
         source = "x" if i == 0 else f"y{i - 1}"
         target = "y" if i == length - 1 else f"y{i}"
-        node = b"".join(field(1, name) for name in (source, *operands)) + field(2, target) + field(4, step.op)
+        view = step.apart and i < length - 1
+        made = f"t{i}" if view else target
+        node = b"".join(field(1, name) for name in (source, *operands)) + field(2, made) + field(4, step.op)
         node += b"".join(field(5, attribute(*each)) for each in step.attributes.items())
         graph += field(1, node)
+        if view:
+            graph += field(1, field(1, made) + field(1, "axes") + field(2, target) +
+                           field(4, VIEWS[i % len(VIEWS)]))
     graph += field(2, step.op)
+    if step.apart:
+        graph += field(5, tensor("axes", "int64", (1,), struct.pack("<q", 0)))
     for i, each in enumerate(step.weights):
         graph += field(5, tensor(f"w{i}", dtype, each, elements(dtype, each, i)))
     graph += field(11, value_info("x", dtype, dims))
