@@ -14,7 +14,7 @@ struct BodySides;
 struct NodeSides {
   Side node = Side::kHost;
   std::vector<Side> inputs, outputs;
-  std::vector<BodySides> bodies = {};  // of nodes that the device runs
+  std::vector<BodySides> bodies;  // of nodes that the device runs
 };
 
 struct GraphSides {

@@ -16,7 +16,7 @@ namespace {
 NodeSides OnHost(const Node& node) {
   const Side inputs = ReadsDimsOnly(node) ? Side::kEither : Side::kHost;
   return {Side::kHost, std::vector<Side>(node.inputs.size(), inputs),
-          std::vector<Side>(node.outputs.size(), Side::kHost)};
+          std::vector<Side>(node.outputs.size(), Side::kHost), /*bodies=*/{}};
 }
 
 class Decider {
