@@ -78,7 +78,7 @@ TEST_F(ServeCudaTest, AModelFileHasOneInstance) {
       Serve("digits=" + std::string(ONWARD_SOURCE_DIR) + "/examples/mnist/mnist-8.onnx", log);
   const nlohmann::json config = nlohmann::json::parse(Get("/v2/models/digits/config"));
   EXPECT_EQ(config["instance_group"][0]["kind"], "KIND_GPU");
-  EXPECT_EQ(config["instance_group"][0]["gpus"], nlohmann::json({0}));
+  EXPECT_EQ(config["instance_group"][0]["gpus"], nlohmann::json::array({0}));
   kill(server, SIGTERM);
   EXPECT_EQ(Await(server), 0) << ReadFile(log);
 }
