@@ -180,7 +180,7 @@ TEST(Session, UnknownProviderAndMissingFileAreErrors) {
   SessionOptions options;
   options.provider = "tpu";
   EXPECT_EQ(Session::Create(SmallModel(), options).status().message(),
-            "unknown provider 'tpu'; known: cpu, cuda");
+            "unknown provider 'tpu'; known: cpu, cuda, and cuda:1, a device by its number");
   const absl::Status missing = Session::Load("/nonexistent/model.onnx").status();
   EXPECT_EQ(missing.code(), absl::StatusCode::kNotFound);
   EXPECT_NE(missing.message().find("/nonexistent/model.onnx"), std::string::npos);
