@@ -7,20 +7,6 @@
 #include "absl/strings/str_join.h"
 
 namespace onward::kernels::cuda {
-namespace {
-
-Dims ContiguousStrides(DimsView dims) {
-  Dims strides(dims.size());
-  int64_t stride = 1;
-  for (size_t i = dims.size(); i-- > 0;) {
-    strides[i] = stride;
-    stride *= dims[i];
-  }
-  return strides;
-}
-
-}  // namespace
-
 cudnnDataType_t CudnnType(DType dtype) {
   switch (dtype) {
     case DType::kFloat16:
@@ -63,7 +49,7 @@ int CudnnGraph::AddValue(cudnnDataType_t type, double value, size_t rank) {
 int CudnnGraph::AddResult(GraphOperation operation, cudnnDataType_t type, DimsView dims) {
   const int id = static_cast<int>(tensors_.size());
   const Dims result(dims.begin(), dims.end());
-  tensors_.push_back({GraphTensor::Place::kInside, type, result, ContiguousStrides(result)});
+  tensors_.push_back({GraphTensor::Place::kInside, type, result, Strides(result)});
   operation.output = id;
   operations_.push_back(std::move(operation));
   return id;
