@@ -9,10 +9,21 @@
 namespace onward::kernels::cuda {
 namespace {
 
-absl::StatusOr<int> CurrentDevice() {
+template <auto kCreate, auto kDestroy, typename Handle>
+absl::Status GetHandle(Handle* handle) {
+  struct Holder {
+    Handle handle = nullptr;
+    ~Holder() {
+      if (handle != nullptr) kDestroy(handle);
+    }
+  };
+  thread_local std::map<int, Holder> holders;  // by device
   int device = 0;
   ONWARD_RETURN_IF_ERROR(ToStatus(cudaGetDevice(&device)));
-  return device;
+  Holder& holder = holders[device];
+  if (holder.handle == nullptr) ONWARD_RETURN_IF_ERROR(LibraryStatus(kCreate(&holder.handle)));
+  *handle = holder.handle;
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -34,34 +45,12 @@ absl::Status LibraryStatus(cudnnStatus_t error) {
 }
 
 absl::Status GetCublasLt(cublasLtHandle_t* handle) {
-  struct Holder {
-    cublasLtHandle_t handle = nullptr;
-    ~Holder() {
-      if (handle != nullptr) cublasLtDestroy(handle);
-    }
-  };
-  thread_local std::map<int, Holder> holders;
-  ONWARD_ASSIGN_OR_RETURN(const int device, CurrentDevice());
-  Holder& holder = holders[device];
-  if (holder.handle == nullptr)
-    ONWARD_RETURN_IF_ERROR(LibraryStatus(cublasLtCreate(&holder.handle)));
-  *handle = holder.handle;
-  return absl::OkStatus();
+  return GetHandle<cublasLtCreate, cublasLtDestroy>(handle);
 }
 
 absl::Status GetCudnn(cudaStream_t stream, cudnnHandle_t* handle) {
-  struct Holder {
-    cudnnHandle_t handle = nullptr;
-    ~Holder() {
-      if (handle != nullptr) cudnnDestroy(handle);
-    }
-  };
-  thread_local std::map<int, Holder> holders;
-  ONWARD_ASSIGN_OR_RETURN(const int device, CurrentDevice());
-  Holder& holder = holders[device];
-  if (holder.handle == nullptr) ONWARD_RETURN_IF_ERROR(LibraryStatus(cudnnCreate(&holder.handle)));
-  *handle = holder.handle;
-  return LibraryStatus(cudnnSetStream(holder.handle, stream));
+  const absl::Status status = GetHandle<cudnnCreate, cudnnDestroy>(handle);
+  return status.ok() ? LibraryStatus(cudnnSetStream(*handle, stream)) : status;
 }
 
 }  // namespace onward::kernels::cuda

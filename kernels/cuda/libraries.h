@@ -8,7 +8,7 @@
 
 namespace onward::kernels::cuda {
 
-// OK or Internal, with the library's own words.
+// OK or Internal, with the library's own words; Unimplemented for what cuDNN does not support.
 absl::Status LibraryStatus(cublasStatus_t error);
 absl::Status LibraryStatus(cudnnStatus_t error);
 
