@@ -1,4 +1,6 @@
 // AllReduce: the sum over all ranks, by the session's communicator.
+#include "kernels/bind/all_reduce.h"
+
 #include "kernels/cpu/kernel_list.h"
 #include "onward/communicator.h"
 
@@ -9,11 +11,7 @@ class AllReduce : public Kernel {
  public:
   explicit AllReduce(Communicator* communicator) : communicator_(communicator) {}
 
-  absl::Status Bind(BindContext& context) const override {
-    context.SetOutput(0, context.input_dims(0));
-    context.AllowInPlace(0, 0);
-    return absl::OkStatus();
-  }
+  absl::Status Bind(BindContext& context) const override { return BindAllReduce(context); }
 
   absl::Status Run(RunContext& context) const override {
     const TensorView& out = context.output(0);
