@@ -103,22 +103,26 @@ class Writer {
     return absl::StrJoin(arguments, ", ");
   }
 
+  // Finds where step p reads each input: at `flat`, where all have one shape or fill it.
+  std::string Places(const std::string& flat) const {
+    return absl::StrCat("    Number at[", spec_.num_inputs(),
+                        "];\n"
+                        "    if constexpr (kFlat) {\n"
+                        "#pragma unroll\n      for (int n = 0; n < ",
+                        spec_.num_inputs(), "; ++n) at[n] = a.fills[n] ? 0 : ", flat,
+                        ";\n"
+                        "    } else {\n"
+                        "      FindInputs<I>(a, p, at);\n"
+                        "    }\n");
+  }
+
   std::string Packs(int pack) const {
     std::string text = absl::StrCat(
         "template <typename I, bool kFlat>\n"
         "__device__ inline void ByPacks(const ElementwiseArguments<I>& a) {\n"
         "  using Number = typename I::Number;\n"
-        "  for (Number p = FirstStep<I>(); p < a.packs; p += StepsAtOnce<I>()) {\n"
-        "    Number at[",
-        spec_.num_inputs(),
-        "];\n"
-        "    if constexpr (kFlat) {\n"
-        "#pragma unroll\n      for (int n = 0; n < ",
-        spec_.num_inputs(), "; ++n) at[n] = a.fills[n] ? 0 : p * ", pack,
-        ";\n"
-        "    } else {\n"
-        "      FindInputs<I>(a, p, at);\n"
-        "    }\n");
+        "  for (Number p = FirstStep<I>(); p < a.packs; p += StepsAtOnce<I>()) {\n",
+        Places(absl::StrCat("p * ", pack)));
     for (int i = 0; i < spec_.num_inputs(); ++i) {
       absl::StrAppend(&text, "    const auto x", i, " = LoadPackOrFill<",
                       ElementTypeOf(spec_.input_dtype(i)), ", ", pack, ">(a.inputs[", i, "], at[",
@@ -143,17 +147,8 @@ class Writer {
         "__device__ inline void ByElements(const ElementwiseArguments<I>& a, "
         "typename I::Number first) {\n"
         "  using Number = typename I::Number;\n"
-        "  for (Number p = first + FirstStep<I>(); p < a.count; p += StepsAtOnce<I>()) {\n"
-        "    Number at[",
-        spec_.num_inputs(),
-        "];\n"
-        "    if constexpr (kFlat) {\n"
-        "#pragma unroll\n      for (int n = 0; n < ",
-        spec_.num_inputs(),
-        "; ++n) at[n] = a.fills[n] ? 0 : p;\n"
-        "    } else {\n"
-        "      FindInputs<I>(a, p, at);\n"
-        "    }\n");
+        "  for (Number p = first + FirstStep<I>(); p < a.count; p += StepsAtOnce<I>()) {\n",
+        Places("p"));
     for (int i = 0; i < spec_.num_inputs(); ++i) {
       absl::StrAppend(&text, "    const auto x", i, " = LoadElement<",
                       ElementTypeOf(spec_.input_dtype(i)), ">(a.inputs[", i, "], at[", i, "]);\n");
