@@ -24,8 +24,8 @@ struct ConstantOnDevice {
   Tensor host;  // keeps the address from becoming another's
 };
 
-// Of the model and all bodies, by the address of the host's data: bodies share constants with each
-// other and the model.
+// The constants of the model and all bodies, by the address of the host's data: bodies share
+// constants with each other and with the model.
 using ConstantsOnDevice = std::map<const void*, ConstantOnDevice>;
 
 class Compiler {

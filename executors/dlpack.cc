@@ -103,7 +103,7 @@ void Free(DLManagedTensor* shared) {
   if (shared->deleter != nullptr) shared->deleter(shared);
 }
 
-// What a DLManagedTensor of ours keeps.
+// The tensor and the dims that a DLManagedTensor made here refers to.
 struct Export {
   Tensor tensor;
   std::vector<int64_t> shape, strides;

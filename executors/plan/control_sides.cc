@@ -17,7 +17,7 @@ bool MayLieOnDevice(const Graph& graph, ValueId id) {
   return !id.valid() || MayLieOnDevice(graph.type(id));
 }
 
-// What is taken apart or put together by turns is so in whole bytes.
+// Turns take values apart, and put them together, in whole bytes.
 bool MayBeStackedOnDevice(const Graph& graph, ValueId id) {
   return MayLieOnDevice(graph, id) && (!id.valid() || !IsSubByte(graph.type(id).dtype));
 }

@@ -93,7 +93,7 @@ class Decider {
     const Node& node = graph.node(id);
     std::set<int> known = CarriedThatMayBeKnown(graph, node, control, of_dims);
     std::vector<GraphSides> bodies;
-    // What a turn does not give as dims again is a value like others in the turns before it, too.
+    // A carried value that one turn does not give as dims is a value like others in all turns.
     for (bool holds = false; !holds;) {
       bodies.clear();
       for (const Subgraph& subgraph : node.subgraphs) {

@@ -12,7 +12,8 @@ namespace onward {
 
 namespace {
 
-// What a kernel has room for (kernels/cuda/elementwise_arguments.h) and what remains readable.
+// The room in the arguments of a kernel (kernels/cuda/elementwise_arguments.h), and the length of a
+// kernel that is still readable.
 constexpr size_t kMostInputs = 12, kMostOutputs = 4, kMostSteps = 32;
 
 bool IsPlain(const Type& type) {

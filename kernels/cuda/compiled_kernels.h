@@ -24,8 +24,8 @@ class CompiledKernels {
   cudaLibrary_t library_;
 };
 
-// Null where there is no device, so that a model can be planned there. Unimplemented: NVRTC is
-// absent or refuses the source. Thread-safe.
+// Returns null where there is no device, so that a model can be planned there. Unimplemented: NVRTC
+// is absent or refuses the source. Thread-safe.
 absl::StatusOr<std::shared_ptr<const CompiledKernels>> CompileKernels(
     const std::string& source, const std::vector<std::string>& options);
 

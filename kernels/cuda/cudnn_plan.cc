@@ -12,7 +12,7 @@
 namespace onward::kernels::cuda {
 namespace {
 
-// What plans are made for: a handle's device, or a described one.
+// The device that a plan is for: the handle's, or a described one.
 struct PlanDevice {
   cudnnHandle_t handle = nullptr;
   BackendDescriptor described;

@@ -126,7 +126,7 @@ class Loop : public ControlFlow {
   }
 
  private:
-  // Of what the body gives for an output of the node.
+  // The memory of the body's result for an output of the node.
   const BodyMemory& MemoryOf(int output) const { return memories_.of_result(*body_, 1 + output); }
   Slots FirstInputs(const RunContext& context, int64_t* iteration, bool* condition) const {
     Slots inputs;
