@@ -10,18 +10,20 @@
 namespace onward {
 namespace fused {
 
-Expr Activated(const FormulaCall& call, const Expr& x) {
-  const std::string name = call.String("activation");
+Expr Activated(const FormulaCall& call, const Expr& x, std::string_view prefix) {
+  const std::string attribute = absl::StrCat(std::string(prefix), "activation");
+  const std::string name = call.String(attribute);
   if (name.empty()) return x;
   const ActivationRow* row = FindActivation(name);
   if (row == nullptr) {
     std::string names;
     for (const ActivationRow& each : Activations())
       absl::StrAppend(&names, names.empty() ? "" : ", ", std::string(each.name));
-    call.Fail(absl::StrCat("the attribute activation is '", name, "', not one of ", names));
+    call.Fail(absl::StrCat("the attribute ", attribute, " is '", name, "', not one of ", names));
     return {};
   }
-  const float alpha = call.Float("activation_alpha"), beta = call.Float("activation_beta");
+  const float alpha = call.Float(absl::StrCat(attribute, "_alpha"));
+  const float beta = call.Float(absl::StrCat(attribute, "_beta"));
   if (row->kind == Activation::kClip) return Clip(x, ScalarLike(x, alpha), ScalarLike(x, beta));
   Attributes attributes;
   if (!row->alpha.attribute.empty()) attributes.Set(std::string(row->alpha.attribute), alpha);

@@ -3,6 +3,7 @@
 // functions.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "graph/builder/formula_schema.h"
@@ -11,7 +12,8 @@ namespace onward::fused {
 
 // The activation that the attributes `activation`, `activation_alpha` and `activation_beta` name,
 // of `x`: "" is none, the others are the rows of graph/ops/activation.h. clip is to [alpha, beta].
-Expr Activated(const FormulaCall& call, const Expr& x);
+// `prefix` stands before the attributes' names where an op has two activations.
+Expr Activated(const FormulaCall& call, const Expr& x, std::string_view prefix = "");
 
 std::vector<FormulaOp> ByteTableOps();
 std::vector<FormulaOp> ConvOps();

@@ -188,6 +188,7 @@ constexpr DimRule kRules[] = {
     {"FusedConv", ConvOrPool},
     {"LpPool", ConvOrPool},
     {"MaxPool", ConvOrPool},
+    {"PointwiseDepthwiseConv", ConvOrPool},
     {"QLinearConv", ConvOrPool},
     {"Resize", Resize},
     {"STFT", Stft},

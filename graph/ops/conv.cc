@@ -24,6 +24,10 @@ constexpr OpFacts kFacts[] = {
     {.op = "DeformConv", .autocast = kFull},
     {.op = "FusedConv", .domain = kOnwardDomain, .autocast = kLower, .multiply_adds = ConvAdds},
     {.op = "FusedConv", .domain = kMicrosoftDomain, .autocast = kFull, .multiply_adds = ConvAdds},
+    {.op = "PointwiseDepthwiseConv",
+     .domain = kOnwardDomain,
+     .autocast = kLower,
+     .multiply_adds = PointwiseDepthwiseAdds},
 };
 
 }  // namespace

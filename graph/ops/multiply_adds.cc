@@ -37,6 +37,14 @@ Products ConvAdds(const Graph& graph, const Node& node) {
   return Windows(graph, node.outputs[0], node.inputs[1]);
 }
 
+Products PointwiseDepthwiseAdds(const Graph& graph, const Node& node) {
+  Products products = ConvAdds(graph, node);
+  if (!HasInput(node, 2) || !graph.type(node.inputs[0]).shape) return products;
+  const SymbolicDims filters = DimsOf(graph, node.inputs[2]);  // each meets every input
+  if (!filters.empty()) products.push_back(With({filters[0]}, DimsOf(graph, node.inputs[0]), 0));
+  return products;
+}
+
 Products QLinearConvAdds(const Graph& graph, const Node& node) {
   return HasInput(node, 3) ? Windows(graph, node.outputs[0], node.inputs[3]) : Products();
 }

@@ -14,6 +14,7 @@ using Products = std::vector<SymbolicDims>;
 Products MatMulAdds(const Graph& graph, const Node& node);       // MatMul, Gemm and their kin
 Products ConvAdds(const Graph& graph, const Node& node);         // weights are input 1
 Products QLinearConvAdds(const Graph& graph, const Node& node);  // weights are input 3
+Products PointwiseDepthwiseAdds(const Graph& graph, const Node& node);
 Products ConvTransposeAdds(const Graph& graph, const Node& node);
 Products RecurrentAdds(const Graph& graph, const Node& node);  // LSTM, GRU, RNN
 

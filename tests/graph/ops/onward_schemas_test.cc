@@ -73,6 +73,21 @@ TEST(OnwardSchemas, FusedConv) {
   }
 }
 
+TEST(OnwardSchemas, PointwiseDepthwiseConv) {
+  GraphBuilder b;
+  const Expr x = b.Input("x", DType::kFloat32, {"n", 3, "h", 8});
+  const Expr w = b.Constant(Tensor(DType::kFloat32, {12, 1, 3, 3}));
+  const Expr v = b.Constant(Tensor(DType::kFloat32, {12, 3, 1, 1}));
+  const Expr y = b.Op("PointwiseDepthwiseConv", {x, w, v},
+                      {{"group", int64_t{12}},
+                       {"activation", std::string("silu")},
+                       {"pointwise_activation", std::string("relu")},
+                       {"strides", std::vector<int64_t>{2, 2}},
+                       {"pads", std::vector<int64_t>{1, 1, 1, 1}}},
+                      kOnwardDomain);
+  EXPECT_EQ(TypeOfBody(b, y), "float32[n,12,(h + 1)/2,4]");
+}
+
 TEST(OnwardSchemas, FusedMatMul) {
   GraphBuilder b;
   const Expr x = b.Input("x", DType::kFloat32, {"n", "s", 16});
