@@ -17,6 +17,7 @@ KernelList ConvKernels();
 KernelList ConvVolumeKernels();
 KernelList WinogradConvKernels();
 KernelList DepthwiseConvKernels();
+KernelList PointwiseDepthwiseConvKernels();
 KernelList DilatedConvKernels();
 KernelList DepthwiseGradientKernels();
 KernelList EinsumKernels();

@@ -11,6 +11,7 @@ const std::vector<KernelEntry>& CpuKernels() {
     constexpr Family kFamilies[] = {
         // clang-format off
         cpu::DepthwiseConvKernels,
+        cpu::PointwiseDepthwiseConvKernels,
         cpu::ConvBf16Kernels,
         cpu::WinogradConvKernels,
         cpu::DilatedConvKernels,
