@@ -124,6 +124,7 @@ absl::StatusOr<Compiled> CompileModel(Graph graph, const SessionOptions& options
   PassOptions pass_options;
   pass_options.excess_precision = options.precision != Precision::kStrict;
   pass_options.fuses_narrow_floats = pass_options.excess_precision && !provider->is_host();
+  pass_options.narrow_products = options.precision == Precision::kFast;
   pass_options.evaluate = [&](const Graph& g, NodeId id) {
     return EvaluateOnCpu(g, id, kernel_options);
   };

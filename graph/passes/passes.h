@@ -59,6 +59,8 @@ absl::StatusOr<int> FuseAttentionMask(Graph& graph, const PassOptions& options, 
 absl::StatusOr<int> FuseAttentionLayout(Graph& graph, const PassOptions& options, int& budget);
 // Ops of the domain `onward`, for float32.
 absl::StatusOr<int> FuseConv(Graph& graph, const PassOptions& options, int& budget);
+// A pointwise convolution into the depthwise one that alone reads it.
+absl::StatusOr<int> FusePointwiseDepthwise(Graph& graph, const PassOptions& options, int& budget);
 absl::StatusOr<int> FuseMatMul(Graph& graph, const PassOptions& options, int& budget);
 absl::StatusOr<int> FuseAddNormalization(Graph& graph, const PassOptions& options, int& budget);
 // Elementwise ops that read each other, of any dtype, where the device compiles kernels.

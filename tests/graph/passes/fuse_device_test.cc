@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "graph/passes/passes.h"
 #include "tests/support/text_model.h"
 
@@ -43,6 +44,32 @@ TEST(FuseConv, LeavesWhatIsSharedOrBroadcast) {
   // Nothing may follow an activation.
   EXPECT_EQ(Conv("a = Conv(x, w) c = Relu(a) y = Add(c, r)"),
             "c = onward.FusedConv(x, w)\ny = Add(c, r)\n");
+}
+
+std::string Expanded(const std::string& body) {
+  return Nodes(
+      Optimize("g (float[N,1,3,3] x, float[2,1,1,1] z) => (float[N,2,3,3] y) <"
+               "float[2,1,1,1] v = {0.5, 3}, float[2] b = {1, -1},"
+               "float[2,1,1,3] w = {1, 2, 3, 4, 5, 6}> {" +
+                   body + "}",
+               FusePointwiseDepthwise));
+}
+
+TEST(FusePointwiseDepthwise, AnExpandedImageThatOneConvolutionReads) {
+  constexpr char kDepthwise[] = "y = Conv <group = 2, pads = [0, 1, 0, 1]> (e, w, b)";
+  EXPECT_EQ(Expanded(absl::StrCat("e = Conv(x, v)", kDepthwise)),
+            "y = onward.PointwiseDepthwiseConv(x, w, v, b)\n");
+  EXPECT_EQ(Expanded(absl::StrCat("e = Conv(x, v, b)", kDepthwise)),
+            "y = onward.PointwiseDepthwiseConv(x, w, v, b, b)\n");
+  // The filters of the pointwise one are not constant.
+  EXPECT_EQ(Expanded(absl::StrCat("e = Conv(x, z)", kDepthwise)),
+            "e = Conv(x, z)\ny = Conv(e, w, b)\n");
+  // Something else reads the image; the second convolution mixes channels.
+  EXPECT_EQ(Expanded("e = Conv(x, v) d = Conv <group = 2, pads = [0, 1, 0, 1]> (e, w)"
+                     "y = Add(d, e)"),
+            "e = Conv(x, v)\nd = Conv(e, w)\ny = Add(d, e)\n");
+  EXPECT_EQ(Expanded("e = Conv <pads = [0, 1, 0, 1]> (x, v) y = Conv <group = 2> (e, w)"),
+            "e = Conv(x, v)\ny = Conv(e, w)\n");
 }
 
 std::string Product(const std::string& body) {
