@@ -2,6 +2,7 @@
 // tiles of one instruction set.
 #include <algorithm>
 
+#include "kernels/cpu/conv_algorithm.h"
 #include "kernels/cpu/conv_bands.h"
 #include "kernels/cpu/conv_filters.h"
 #include "kernels/cpu/conv_plan.h"
@@ -220,19 +221,16 @@ struct ConvState {
   absl::Span<BandState> bands;
 };
 
-class Conv : public Kernel {
+class Products : public ConvAlgorithm {
  public:
-  Conv(const GemmTileKernels& tiles, ConvAttributes attributes, ActivationSpec activation,
-       ConvForm form, Tensor packed)
+  Products(const GemmTileKernels& tiles, ActivationSpec activation, ConvForm form, Tensor packed)
       : tiles_(tiles),
         patches_(kConvTilesPerTarget.For(tiles.target)()),
-        attributes_(std::move(attributes)),
         activation_(activation),
         form_(form),
         packed_(std::move(packed)) {}
 
-  absl::Status Bind(BindContext& context) const override {
-    ONWARD_ASSIGN_OR_RETURN(const ConvGeometry g, BindConv(attributes_, context));
+  const void* Bind(BindContext& context, const ConvGeometry& g) const override {
     absl::InlinedVector<ConvBand, 5> cuts = {{0, g.axes[0].output}};
     if (g.axes.size() == 2 && !packed_.empty()) cuts = CutIntoBands(g.axes, tiles_.tile_cols / 2);
     const int64_t count = static_cast<int64_t>(cuts.size());
@@ -241,14 +239,15 @@ class Conv : public Kernel {
     for (int64_t i = 0; i < count; ++i) {
       floats = std::max(floats, BindBand(context, g, cuts[static_cast<size_t>(i)], bands[i]));
     }
-    context.NewState<ConvState>()->bands = {bands, cuts.size()};
+    auto* state = context.NewArray<ConvState>(1);
+    state->bands = {bands, cuts.size()};
     context.SetScratch(floats * static_cast<int64_t>(sizeof(float)));
-    return absl::OkStatus();
+    return state;
   }
 
-  absl::Status Run(RunContext& context) const override {
-    for (const BandState& band : context.state<ConvState>().bands) RunBand(context, band);
-    return absl::OkStatus();
+  void Run(RunContext& context, const void* state) const override {
+    for (const BandState& band : static_cast<const ConvState*>(state)->bands)
+      RunBand(context, band);
   }
 
  private:
@@ -303,7 +302,6 @@ class Conv : public Kernel {
 
   const GemmTileKernels& tiles_;
   const ConvTileKernels& patches_;
-  ConvAttributes attributes_;
   ActivationSpec activation_;
   ConvForm form_;
   Tensor packed_;
@@ -325,7 +323,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeWithTiles(const NodeSpec& spec,
   ONWARD_ASSIGN_OR_RETURN(const ActivationSpec activation, ParseActivation(spec));
   const ConvForm form = FormFor(spec, attributes, tiles);
   ONWARD_ASSIGN_OR_RETURN(Tensor packed, PackConstantFilters(spec, tiles, form, attributes.group));
-  return std::make_unique<Conv>(tiles, attributes, activation, form, std::move(packed));
+  return ConvKernel(attributes, ConvProducts(tiles, activation, form, std::move(packed)));
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeConv(const NodeSpec& spec) {
@@ -339,6 +337,11 @@ constexpr KernelEntry kKernels[] = {
 };
 
 }  // namespace
+
+std::unique_ptr<ConvAlgorithm> ConvProducts(const GemmTileKernels& tiles, ActivationSpec activation,
+                                            ConvForm form, Tensor packed) {
+  return std::make_unique<Products>(tiles, activation, form, std::move(packed));
+}
 
 KernelList ConvKernels() { return kKernels; }
 

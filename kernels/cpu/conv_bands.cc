@@ -19,6 +19,25 @@ int64_t LiveTapsOf(const WindowAxis& rows, const ConvBand& band) {
 
 }  // namespace
 
+TapRanges NarrowToLiveTaps(WindowAxes& axes) {
+  TapRanges kept;
+  bool any = false;
+  for (WindowAxis& axis : axes) {
+    TapRange live = {axis.kernel, 0};
+    for (int64_t k = 0; k < axis.kernel; ++k) {
+      int64_t begin, end;
+      OutputsOfTap(axis, k, &begin, &end);
+      if (begin < end) live = {std::min(live.begin, k), k + 1};
+    }
+    if (live.begin >= live.end) live = {0, axis.kernel};
+    kept.push_back({live, axis.kernel});
+    any |= live.end - live.begin != axis.kernel;
+    axis.kernel = live.end - live.begin;
+    axis.pad_begin -= live.begin * axis.dilation;
+  }
+  return any ? kept : TapRanges();
+}
+
 absl::InlinedVector<ConvBand, 5> CutWhereTapsChange(const WindowAxis& axis) {
   absl::InlinedVector<int64_t, 8> cuts = {0, axis.output};
   for (int64_t k = 0; k < axis.kernel; ++k) {

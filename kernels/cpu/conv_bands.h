@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "absl/container/inlined_vector.h"
+#include "graph/base/conv_taps.h"
 #include "kernels/shapes/window.h"
 
 namespace onward::kernels::cpu {
@@ -22,5 +23,15 @@ absl::InlinedVector<ConvBand, 5> CutIntoBands(const WindowAxes& axes, int64_t la
 
 // Narrows a band's rows: the axis whose outputs are those of the band.
 WindowAxis RowsOfBand(const WindowAxis& rows, const ConvBand& band);
+
+// Along one to three axes: the taps that are kept, of how many.
+struct KeptTaps {
+  TapRange range;
+  int64_t of = 1;
+};
+using TapRanges = absl::InlinedVector<KeptTaps, 3>;
+
+// Narrows kernels and padding to the taps that meet the input; empty where all do.
+TapRanges NarrowToLiveTaps(WindowAxes& axes);
 
 }  // namespace onward::kernels::cpu

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "absl/container/inlined_vector.h"
-#include "graph/base/conv_taps.h"
+#include "kernels/cpu/conv_bands.h"
 #include "kernels/cpu/fast_float.h"
 
 namespace onward::kernels::cpu {
@@ -13,60 +12,6 @@ namespace {
 int64_t PackedFilters(const GemmTileKernels& tiles, ConvForm form, int64_t filters) {
   const int64_t panels = CeilDiv(filters, tiles.tile_cols);
   return form == ConvForm::kPixelLanes ? filters : panels * tiles.tile_cols;
-}
-
-absl::StatusOr<Tensor> PackFilters(const GemmTileKernels& tiles, ConvForm form, const Tensor& w,
-                                   int64_t groups) {
-  const int64_t m = w.dims()[0] / groups, k = NumElements(w.dims(), 1, w.rank());
-  const int64_t row_tiles = CeilDiv(m, tiles.tile_rows);
-  const bool pixel_lanes = form == ConvForm::kPixelLanes;
-  ONWARD_ASSIGN_OR_RETURN(
-      Tensor packed, Tensor::Create(DType::kFloat32, {groups, PackedFilters(tiles, form, m), k}));
-  float* to = packed.mutable_data<float>();
-  for (int64_t g = 0; g < groups; ++g) {
-    const float* from = w.data<float>() + g * m * k;
-    if (pixel_lanes) {
-      for (int64_t i = 0; i < row_tiles; ++i) {
-        const RowRange rows = RowsOfTile(m, row_tiles, i);
-        tiles.pack_rows(from + rows.begin * k, k, rows.count, k, to + rows.begin * k);
-      }
-      to += m * k;
-      continue;
-    }
-    for (int64_t c = 0; c < m; c += tiles.tile_cols, to += k * tiles.tile_cols) {
-      tiles.pack_columns_transposed(from + c * k, k,
-                                    static_cast<int>(std::min<int64_t>(tiles.tile_cols, m - c)), k,
-                                    1.0f, to);
-    }
-  }
-  return packed;
-}
-
-// Along one to three axes: the taps that are kept, of how many.
-struct KeptTaps {
-  TapRange range;
-  int64_t of = 1;
-};
-using TapRanges = absl::InlinedVector<KeptTaps, 3>;
-
-// Narrows kernels and padding to the taps that meet the input; empty where all do.
-TapRanges NarrowToLiveTaps(WindowAxes& axes) {
-  TapRanges kept;
-  bool any = false;
-  for (WindowAxis& axis : axes) {
-    TapRange live = {axis.kernel, 0};
-    for (int64_t k = 0; k < axis.kernel; ++k) {
-      int64_t begin, end;
-      OutputsOfTap(axis, k, &begin, &end);
-      if (begin < end) live = {std::min(live.begin, k), k + 1};
-    }
-    if (live.begin >= live.end) live = {0, axis.kernel};
-    kept.push_back({live, axis.kernel});
-    any |= live.end - live.begin != axis.kernel;
-    axis.kernel = live.end - live.begin;
-    axis.pad_begin -= live.begin * axis.dilation;
-  }
-  return any ? kept : TapRanges();
 }
 
 struct FilterCounts {
@@ -108,6 +53,56 @@ void CopyLiveFilters(const GemmTileKernels& tiles, ConvForm form, const float* p
 }
 
 }  // namespace
+
+absl::StatusOr<Tensor> PackFilters(const GemmTileKernels& tiles, ConvForm form, const Tensor& w,
+                                   int64_t groups) {
+  const int64_t m = w.dims()[0] / groups, k = NumElements(w.dims(), 1, w.rank());
+  const int64_t row_tiles = CeilDiv(m, tiles.tile_rows);
+  const bool pixel_lanes = form == ConvForm::kPixelLanes;
+  ONWARD_ASSIGN_OR_RETURN(
+      Tensor packed, Tensor::Create(DType::kFloat32, {groups, PackedFilters(tiles, form, m), k}));
+  float* to = packed.mutable_data<float>();
+  for (int64_t g = 0; g < groups; ++g) {
+    const float* from = w.data<float>() + g * m * k;
+    if (pixel_lanes) {
+      for (int64_t i = 0; i < row_tiles; ++i) {
+        const RowRange rows = RowsOfTile(m, row_tiles, i);
+        tiles.pack_rows(from + rows.begin * k, k, rows.count, k, to + rows.begin * k);
+      }
+      to += m * k;
+      continue;
+    }
+    for (int64_t c = 0; c < m; c += tiles.tile_cols, to += k * tiles.tile_cols) {
+      tiles.pack_columns_transposed(from + c * k, k,
+                                    static_cast<int>(std::min<int64_t>(tiles.tile_cols, m - c)), k,
+                                    1.0f, to);
+    }
+  }
+  return packed;
+}
+
+absl::StatusOr<Tensor> UnpackFilters(const GemmTileKernels& tiles, ConvForm form,
+                                     const Tensor& packed, DimsView dims, int64_t groups) {
+  const int64_t m = dims[0] / groups, k = NumElements(dims, 1, dims.size());
+  const bool pixel_lanes = form == ConvForm::kPixelLanes;
+  const int64_t parts = CeilDiv(m, pixel_lanes ? tiles.tile_rows : tiles.tile_cols);
+  ONWARD_ASSIGN_OR_RETURN(Tensor w, Tensor::Create(DType::kFloat32, dims));
+  float* to = w.mutable_data<float>();
+  const float* from = packed.data<float>();
+  for (int64_t i = 0; i < groups * parts; ++i) {
+    // Filters of a part, and the places for them.
+    int64_t count = RowsOfTile(m, parts, i % parts).count, width = count;
+    if (!pixel_lanes) {
+      width = tiles.tile_cols;
+      count = std::min(width, m - i % parts * width);
+    }
+    for (int64_t step = 0; step < k; ++step, from += width) {
+      for (int64_t f = 0; f < count; ++f) to[f * k + step] = from[f];
+    }
+    to += count * k;
+  }
+  return w;
+}
 
 absl::StatusOr<Tensor> PackConstantFilters(const NodeSpec& spec, const GemmTileKernels& tiles,
                                            ConvForm form, int64_t groups) {

@@ -17,9 +17,13 @@ bool Reaches(const WindowAxis& axis, int64_t tap, int64_t output) {
 }  // namespace
 
 DilatedPlan PlanDilated(const ConvGeometry& geometry) {
-  const WindowAxis &rows = geometry.axes[0], &columns = geometry.axes[1];
+  WindowAxes axes = geometry.axes;
+  const TapRanges kept = NarrowToLiveTaps(axes);
+  const WindowAxis &rows = axes[0], &columns = axes[1];
+  const int64_t first_row = kept.empty() ? 0 : kept[0].range.begin;
+  const int64_t first_column = kept.empty() ? 0 : kept[1].range.begin;
   DilatedPlan plan;
-  plan.window = WindowOf(geometry.axes);
+  plan.window = WindowOf(axes);
   int64_t first = 0;
   for (const ConvBand& y : CutWhereTapsChange(rows)) {
     for (const ConvBand& x : CutWhereTapsChange(columns)) {
@@ -34,7 +38,10 @@ DilatedPlan PlanDilated(const ConvGeometry& geometry) {
       if (!Reaches(rows, tap / columns.kernel, region.row) ||
           !Reaches(columns, tap % columns.kernel, region.column))
         continue;
-      plan.reaches.push_back({tap, static_cast<int64_t>(i), !started[i], plan.products});
+      const int64_t filter_tap = (first_row + tap / columns.kernel) * geometry.axes[1].kernel +
+                                 first_column + tap % columns.kernel;
+      plan.reaches.push_back(
+          {tap, static_cast<int64_t>(i), filter_tap, !started[i], plan.products});
       started[i] = true;
       plan.products += region.outputs();
     }

@@ -21,11 +21,12 @@ struct DilatedPlan {
   // A region that a tap reaches.
   struct Reach {
     int64_t tap, region;
+    int64_t filter_tap;  // of all taps, those that meet only padding included
     bool starts;      // no tap before it reaches the region
     int64_t patches;  // outputs before it among the packed patches
   };
 
-  PatchWindow window;
+  PatchWindow window;  // of the taps that meet the image
   std::vector<Region> regions;
   std::vector<Reach> reaches;  // by tap
   int64_t products = 0;        // outputs times the taps that reach them

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "kernels/cpu/conv_algorithm.h"
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/simd/winograd.h"
@@ -136,28 +137,25 @@ class WinogradRun {
   const WinogradData& data_;
 };
 
-class WinogradConv : public Kernel {
+class Winograd : public ConvAlgorithm {
  public:
-  WinogradConv(const GemmTileKernels& tiles, int64_t m, ConvAttributes attributes,
-               ActivationSpec activation, Tensor filters)
+  Winograd(const GemmTileKernels& tiles, int64_t m, ActivationSpec activation, Tensor filters)
       : tiles_(tiles),
         kernels_((m == 2 ? kWinograd2PerTarget : kWinograd4PerTarget).For(tiles.target)()),
         m_(m),
-        attributes_(std::move(attributes)),
         activation_(activation),
         filters_(std::move(filters)) {}
 
-  absl::Status Bind(BindContext& context) const override {
-    ONWARD_ASSIGN_OR_RETURN(const ConvGeometry g, BindConv(attributes_, context));
-    WinogradPlan* plan = context.NewState<WinogradPlan>();
+  const void* Bind(BindContext& context, const ConvGeometry& g) const override {
+    WinogradPlan* plan = context.NewArray<WinogradPlan>(1);
     *plan = PlanWinograd(tiles_, m_, g);
     context.SetScratch((plan->shared_floats() + plan->worker_floats() * context.num_workers()) *
                        static_cast<int64_t>(sizeof(float)));
-    return absl::OkStatus();
+    return plan;
   }
 
-  absl::Status Run(RunContext& context) const override {
-    const WinogradPlan& plan = context.state<WinogradPlan>();
+  void Run(RunContext& context, const void* state) const override {
+    const WinogradPlan& plan = *static_cast<const WinogradPlan*>(state);
     float* scratch = context.scratch<float>();
     const WinogradData data = {context.in<float>(0),
                                filters_.data<float>(),
@@ -178,7 +176,6 @@ class WinogradConv : public Kernel {
       for (int64_t i = begin; i < end; ++i)
         run.RunChunk(i, workers + worker * plan.worker_floats());
     });
-    return absl::OkStatus();
   }
 
  private:
@@ -187,7 +184,6 @@ class WinogradConv : public Kernel {
   const GemmTileKernels& tiles_;
   const WinogradKernels& kernels_;
   int64_t m_;
-  ConvAttributes attributes_;
   ActivationSpec activation_;
   Tensor filters_;
 };
@@ -232,18 +228,17 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeWinograd(const NodeSpec& spec) {
   if (w == nullptr || w->rank() != 4 || w->dims()[2] != 3 || w->dims()[3] != 3)
     return absl::UnimplementedError("constant weights of 3x3 taps only");
   ONWARD_ASSIGN_OR_RETURN(ConvAttributes attributes, ConvAttributes::Parse(spec));
-  if (attributes.group != 1 || !IsAll(attributes.window.strides, 1) ||
-      !IsAll(attributes.window.dilations, 1))
+  if (!FitsWinograd(attributes, w->dims()))
     return absl::UnimplementedError("one group, strides and dilations of 1 only");
   ONWARD_ASSIGN_OR_RETURN(const ActivationSpec activation, ParseActivation(spec));
   const GemmTileKernels& tiles = kGemmTilesPerTarget.For(TargetOf(spec))();
   const int64_t m = ChooseWinograd(tiles.tile_cols / 2, w->dims()[1], w->dims()[0],
                                    OutputSize(spec, 2), OutputSize(spec, 3));
   if (m == 0) return absl::UnimplementedError("sums of products take less time for these sizes");
-  ONWARD_ASSIGN_OR_RETURN(Tensor filters, PackFilters(tiles, m, *w));
+  ONWARD_ASSIGN_OR_RETURN(std::unique_ptr<ConvAlgorithm> algorithm,
+                          WinogradProducts(tiles, activation, m, *w));
   spec.ReleaseConstant(1);
-  return std::make_unique<WinogradConv>(tiles, m, std::move(attributes), activation,
-                                        std::move(filters));
+  return ConvKernel(std::move(attributes), std::move(algorithm));
 }
 
 constexpr KernelEntry kKernels[] = {
@@ -252,6 +247,17 @@ constexpr KernelEntry kKernels[] = {
 };
 
 }  // namespace
+
+bool FitsWinograd(const ConvAttributes& attributes, DimsView filters) {
+  return filters.size() == 4 && filters[2] == 3 && filters[3] == 3 && attributes.group == 1 &&
+         IsAll(attributes.window.strides, 1) && IsAll(attributes.window.dilations, 1);
+}
+
+ConvAlgorithmOr WinogradProducts(const GemmTileKernels& tiles, ActivationSpec activation, int64_t m,
+                                 const Tensor& w) {
+  ONWARD_ASSIGN_OR_RETURN(Tensor filters, PackFilters(tiles, m, w));
+  return std::make_unique<Winograd>(tiles, m, activation, std::move(filters));
+}
 
 KernelList WinogradConvKernels() { return kKernels; }
 

@@ -1,0 +1,47 @@
+// The ways to compute a float32 convolution over one or two axes, and kernels of them.
+#pragma once
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "kernels/activation_spec.h"
+#include "kernels/cpu/conv_plan.h"
+#include "onward/kernel.h"
+#include "onward/tensor.h"
+
+namespace onward::kernels::cpu {
+
+// A way with its packed filters. Immutable; inputs are X, W, bias and residual.
+class ConvAlgorithm {
+ public:
+  virtual ~ConvAlgorithm() = default;
+  // Returns what Run needs for images of this size, which the binding keeps, and sets its scratch.
+  virtual const void* Bind(BindContext& context, const ConvGeometry& geometry) const = 0;
+  virtual void Run(RunContext& context, const void* state) const = 0;
+};
+using ConvAlgorithmOr = absl::StatusOr<std::unique_ptr<ConvAlgorithm>>;
+
+// Products of filters and patches (conv.cc). `packed`: by PackFilters for `form`, or empty for
+// filters that are read as they are, which is of ConvForm::kPixelLanes.
+std::unique_ptr<ConvAlgorithm> ConvProducts(const GemmTileKernels& tiles, ActivationSpec activation,
+                                            ConvForm form, Tensor packed);
+
+// Winograd's minimal filtering (winograd_conv.cc) in tiles of m x m outputs; w [filters, channels,
+// 3, 3].
+ConvAlgorithmOr WinogradProducts(const GemmTileKernels& tiles, ActivationSpec activation, int64_t m,
+                                 const Tensor& w);
+// Returns whether WinogradProducts computes the convolution of constant filters with these dims.
+bool FitsWinograd(const ConvAttributes& attributes, DimsView filters);
+
+// Products of each tap with the outputs that it reaches (dilated_conv.cc); w [filters, channels,
+// taps...].
+ConvAlgorithmOr DilatedProducts(const GemmTileKernels& tiles, ActivationSpec activation,
+                                const Tensor& w);
+// Returns whether DilatedProducts computes the convolution in less time than other ways.
+bool PrefersDilated(const GemmTileKernels& tiles, const ConvGeometry& geometry);
+
+// A kernel that computes convolutions of any size in one way.
+std::unique_ptr<Kernel> ConvKernel(ConvAttributes attributes,
+                                   std::unique_ptr<ConvAlgorithm> algorithm);
+
+}  // namespace onward::kernels::cpu
