@@ -15,6 +15,7 @@ KernelList ConvGradientBf16Kernels();
 KernelList ConvBf16Kernels();
 KernelList ConvKernels();
 KernelList ConvVolumeKernels();
+KernelList SizedConvKernels();
 KernelList WinogradConvKernels();
 KernelList DepthwiseConvKernels();
 KernelList PointwiseDepthwiseConvKernels();

@@ -44,7 +44,8 @@ namespace {
 
 using TakesKernel = absl::FunctionRef<bool(std::string_view name)>;
 
-int ExpectKernels(const OpCase& c, uint64_t constants, Precision precision, TakesKernel takes) {
+int ExpectKernels(const OpCase& c, uint64_t constants, Precision precision, TakesKernel takes,
+                  KnownDims known = KnownDims::kAll) {
   int ran = 0;
   KernelOptions options;
   options.precision = precision;
@@ -54,10 +55,10 @@ int ExpectKernels(const OpCase& c, uint64_t constants, Precision precision, Take
     for (uint64_t mask : std::set<uint64_t>{0, constants}) {
       SCOPED_TRACE(std::string(entry.name) + " " + kernels::cpu::TargetNames(target) + " " +
                    c.name);
-      const auto alone = RunKernel(entry, c, 1, mask, options);
+      const auto alone = RunKernel(entry, c, 1, mask, options, known);
       if (alone.status().code() == absl::StatusCode::kUnimplemented) continue;
       EXPECT_TRUE(alone.ok()) << alone.status();
-      const auto threaded = RunKernel(entry, c, 3, mask, options);
+      const auto threaded = RunKernel(entry, c, 3, mask, options, known);
       EXPECT_TRUE(threaded.ok()) << threaded.status();
       if (!alone.ok() || !threaded.ok()) return ran;
       ++ran;
@@ -84,6 +85,12 @@ int ExpectFastKernels(const OpCase& c, uint64_t constants, Precision precision) 
 
 int ExpectWinogradKernels(const OpCase& c, uint64_t constants) {
   return ExpectKernels(c, constants, Precision::kDefault, IsWinograd);
+}
+
+int ExpectSizedKernels(const OpCase& c, uint64_t constants) {
+  return ExpectKernels(
+      c, constants, Precision::kDefault,
+      [](std::string_view name) { return name.find("sized") != name.npos; }, KnownDims::kNone);
 }
 
 int NumBf16Targets() {

@@ -51,7 +51,12 @@ class Services : public RunServices {
   std::list<Tensor> temporaries_;
 };
 
-Graph OneNodeGraph(const cases::OpCase& c, uint64_t constants) {
+Type TypeOf(const Tensor& tensor, KnownDims known) {
+  if (known == KnownDims::kAll) return Type::Tensor(tensor.dtype(), tensor.dims());
+  return Type::Tensor(tensor.dtype(), SymbolicDims(static_cast<size_t>(tensor.rank())));
+}
+
+Graph OneNodeGraph(const cases::OpCase& c, uint64_t constants, KnownDims known) {
   Graph graph;
   Node node;
   node.op_type = c.op;
@@ -66,16 +71,14 @@ Graph OneNodeGraph(const cases::OpCase& c, uint64_t constants) {
     } else if (constants >> i & 1) {
       node.inputs.push_back(GraphEdit(graph).AddConstant(absl::StrCat("x", i), tensor));
     } else {
-      node.inputs.push_back(GraphEdit(graph).AddInput(absl::StrCat("x", i),
-                                                      Type::Tensor(tensor.dtype(), tensor.dims())));
+      node.inputs.push_back(GraphEdit(graph).AddInput(absl::StrCat("x", i), TypeOf(tensor, known)));
     }
   }
   for (size_t i = 0; i < c.expected.size(); ++i) {
     const Tensor& tensor = c.expected[i];
     node.outputs.push_back(
         tensor.empty() ? ValueId()
-                       : GraphEdit(graph).AddValue(absl::StrCat("y", i),
-                                                   Type::Tensor(tensor.dtype(), tensor.dims())));
+                       : GraphEdit(graph).AddValue(absl::StrCat("y", i), TypeOf(tensor, known)));
   }
   GraphEdit(graph).AddNode(std::move(node));
   return graph;
@@ -85,8 +88,8 @@ Graph OneNodeGraph(const cases::OpCase& c, uint64_t constants) {
 
 absl::StatusOr<std::vector<Tensor>> RunKernel(const KernelEntry& entry, const cases::OpCase& c,
                                               int num_threads, uint64_t constants,
-                                              const KernelOptions& options) {
-  const Graph graph = OneNodeGraph(c, constants);
+                                              const KernelOptions& options, KnownDims known) {
+  const Graph graph = OneNodeGraph(c, constants, known);
   NodeSpec spec(graph, NodeId{0}, options);
   ONWARD_ASSIGN_OR_RETURN(const kernels::NamedKernel made, kernels::MakeNamedKernel(entry, spec));
   const Kernel* kernel = made.kernel.get();
