@@ -307,7 +307,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeWithTiles(const NodeSpec& spec,
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeAttention(const NodeSpec& spec) {
-  ONWARD_ASSIGN_OR_RETURN(const GemmTileKernels* tiles, TilesOf(spec));
+  ONWARD_ASSIGN_OR_RETURN(const GemmTileKernels* tiles, FasterTilesOf(spec));
   return MakeWithTiles(spec, *tiles);
 }
 

@@ -244,7 +244,7 @@ class PairsConvTranspose : public Kernel {
 
 // Two spatial axes at most; `axis` of the weights counts the filters of a group or of all.
 absl::Status CheckShapes(const NodeSpec& spec, size_t axis, int64_t least) {
-  ONWARD_RETURN_IF_ERROR(CheckBf16Products(spec));
+  ONWARD_RETURN_IF_ERROR(CheckPairsAreFaster(spec));
   ONWARD_RETURN_IF_ERROR(CheckFloat32(spec));
   const auto &x = spec.input_type(0).shape, &w = spec.input_type(1).shape;
   const auto& shape = x ? x : w;

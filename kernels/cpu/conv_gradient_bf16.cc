@@ -250,7 +250,7 @@ int64_t ChannelsOf(const NodeSpec& spec, int input) {
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const NodeSpec& spec) {
-  ONWARD_RETURN_IF_ERROR(CheckBf16Products(spec));
+  ONWARD_RETURN_IF_ERROR(CheckPairsAreFaster(spec));
   ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, 0));
   ONWARD_ASSIGN_OR_RETURN(ConvWeightAttributes attributes, ConvWeightAttributes::Parse(spec));
   if (NumElements(attributes.kernel) == 1 && ChannelsOf(spec, 1) > ChannelsOf(spec, 0))

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/cpu/machine_peak.h"
 #include "kernels/cpu/saved_floats.h"
 #include "onward/status.h"
 
@@ -22,6 +23,24 @@ absl::Status CheckBf16Products(const NodeSpec& spec) {
   if (spec.options().precision != Precision::kFast)
     return absl::UnimplementedError("products of bfloat16 are for precision fast");
   return absl::OkStatus();
+}
+
+bool PairsAreFaster(const NodeSpec& spec) {
+  const bool is_named = HasTargetLimit() || spec.options().cpu_targets != ~TargetMask{0};
+  return TargetOf(spec) != Target::kAvx512Bf16 || is_named || MultipliesPairsFaster();
+}
+
+absl::Status CheckPairsAreFaster(const NodeSpec& spec) {
+  ONWARD_RETURN_IF_ERROR(CheckBf16Products(spec));
+  if (!PairsAreFaster(spec))
+    return absl::UnimplementedError("this processor multiplies float32 faster than bfloat16");
+  return absl::OkStatus();
+}
+
+absl::StatusOr<const GemmTileKernels*> FasterTilesOf(const NodeSpec& spec) {
+  if ((kBf16Targets & MaskOf(TargetOf(spec))) != 0)
+    ONWARD_RETURN_IF_ERROR(CheckPairsAreFaster(spec));
+  return TilesOf(spec);
 }
 
 absl::StatusOr<const GemmTileKernels*> TilesOf(const NodeSpec& spec) {

@@ -20,9 +20,17 @@ absl::Status CheckFloat32(const NodeSpec& spec, int saved = -1);
 // Unimplemented when the session's precision does not allow products of bfloat16.
 absl::Status CheckBf16Products(const NodeSpec& spec);
 
+// Returns whether products of bfloat16 take less time than those of float32 where arithmetic is
+// what takes the time; true where the options name the instruction set.
+bool PairsAreFaster(const NodeSpec& spec);
+// Unimplemented as CheckBf16Products, or where they are not faster.
+absl::Status CheckPairsAreFaster(const NodeSpec& spec);
+
 // The tiles of products for the node's target: of bfloat16 where it is one of kBf16Targets, else of
 // float32. Unimplemented as CheckBf16Products.
 absl::StatusOr<const GemmTileKernels*> TilesOf(const NodeSpec& spec);
+// The same; Unimplemented as CheckPairsAreFaster.
+absl::StatusOr<const GemmTileKernels*> FasterTilesOf(const NodeSpec& spec);
 
 constexpr int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 // The larger piece when `count` things are cut into as few nearly equal pieces of at most `most`.

@@ -1,6 +1,7 @@
 #include "kernels/cpu/gemm.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "kernels/cpu/fast_float.h"
 #include "onward/status.h"
@@ -41,6 +42,27 @@ absl::StatusOr<PackedMatrix> PackedMatrix::Pack(const GemmTileKernels& tiles, co
     }
   }
   return packed;
+}
+
+absl::StatusOr<PackedMatrix> PackedMatrix::Widen(const GemmTileKernels& tiles,
+                                                 const PackedMatrix& pairs, int64_t k, int64_t n) {
+  PackedMatrix widened;
+  const int64_t cols = tiles.tile_cols, panels = CeilDiv(n, cols);
+  ONWARD_ASSIGN_OR_RETURN(widened.panels_, Tensor::Create(DType::kFloat32, {panels, k, cols}));
+  float* to = widened.panels_.mutable_data<float>();
+  const float* from = pairs.data();
+  for (int64_t panel = 0; panel < panels; ++panel) {
+    for (int64_t step = 0; step < k; step += 2, from += cols) {
+      // The step in the upper half of an odd k's last word is none of K.
+      for (int half = 0; half < 2 && step + half < k; ++half, to += cols) {
+        for (int64_t c = 0; c < cols; ++c) {
+          const uint32_t word = std::bit_cast<uint32_t>(from[c]);
+          to[c] = std::bit_cast<float>(half == 0 ? word << 16 : word & 0xffff0000u);
+        }
+      }
+    }
+  }
+  return widened;
 }
 
 GemmPlan PlanGemm(const GemmTileKernels& tiles, ColumnsLayout layout, int64_t m, int64_t n,

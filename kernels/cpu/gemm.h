@@ -26,6 +26,9 @@ class PackedMatrix {
   static absl::StatusOr<PackedMatrix> Pack(const GemmTileKernels& tiles, const float* b,
                                            int64_t stride, bool transposed, int64_t k, int64_t n,
                                            float alpha = 1.0f);
+  // The numbers of a matrix of pairs, for tiles of float32 that are as wide.
+  static absl::StatusOr<PackedMatrix> Widen(const GemmTileKernels& tiles, const PackedMatrix& pairs,
+                                            int64_t k, int64_t n);
   bool empty() const { return panels_.empty(); }
   const float* data() const { return panels_.data<float>(); }
 

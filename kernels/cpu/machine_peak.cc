@@ -134,6 +134,17 @@ ArithmeticPeak MeasureArithmetic(int threads, int rounds) {
   return peak;
 }
 
+bool MultipliesPairsFaster() {
+  static const bool faster = [] {
+    if ((DetectedTargets() & MaskOf(Target::kAvx512Bf16)) == 0) return false;
+    ThreadPool pool(1);
+    constexpr int kRounds = 3;
+    return RateOf(pool, kBf16PeakPerTarget.For(Target::kAvx512Bf16)(), kRounds) >
+           RateOf(pool, kPeaksPerTarget.For(Target::kAvx512)().float32, kRounds);
+  }();
+  return faster;
+}
+
 Bandwidth MeasureBandwidth(int threads, int64_t bytes, int rounds) {
   ThreadPool pool(threads);
   const PeakLoops& loops = kPeaksPerTarget.For(VectorTarget())();

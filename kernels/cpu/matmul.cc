@@ -3,6 +3,8 @@
 #include "kernels/shapes/matmul.h"
 
 #include <algorithm>
+#include <memory>
+#include <mutex>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -32,9 +34,47 @@ enum class Addend : uint8_t { kNone, kColumnBias, kRowBias, kResidual, kScalar }
 // Few rows do not pay for rounding and packing the other operand.
 constexpr int64_t kMinRowsOfPairs = 8;
 
-const GemmTileKernels& TilesFor(const GemmTileKernels& tiles, int64_t rows, bool packed) {
-  return packed || rows >= kMinRowsOfPairs ? tiles : kGemmTilesPerTarget.For(tiles.target)();
-}
+// The second operand, packed where it is constant, and the tiles that multiply it.
+class Columns {
+ public:
+  // `pairs_are_faster`: than float32, for many rows.
+  Columns(const GemmTileKernels& tiles, bool pairs_are_faster)
+      : tiles_(tiles), pairs_are_faster_(pairs_are_faster) {}
+
+  const GemmTileKernels& tiles() const { return tiles_; }
+  bool packed() const { return !packed_.empty(); }
+  absl::Status Pack(const float* b, int64_t stride, bool transposed, int64_t k, int64_t n,
+                    float alpha) {
+    k_ = k, n_ = n;
+    ONWARD_ASSIGN_OR_RETURN(packed_,
+                            PackedMatrix::Pack(tiles_, b, stride, transposed, k, n, alpha));
+    return absl::OkStatus();
+  }
+
+  // Sets the tiles of a product of so many rows and, where the operand is packed, its panels. Few
+  // rows take the time of reading the weights, which are half as many bytes as pairs.
+  absl::Status Choose(int64_t rows, Product& product) const {
+    const bool is_few = rows < kMinRowsOfPairs;
+    const bool pairs = packed() ? is_few || pairs_are_faster_ : !is_few && pairs_are_faster_;
+    product.tiles = pairs ? &tiles_ : &kGemmTilesPerTarget.For(tiles_.target)();
+    product.args.b = packed_.empty() ? nullptr : packed_.data();
+    if (product.tiles->k_per_word == tiles_.k_per_word || packed_.empty()) return absl::OkStatus();
+    const std::lock_guard lock(mutex_);
+    if (widened_.empty()) {
+      ONWARD_ASSIGN_OR_RETURN(widened_, PackedMatrix::Widen(*product.tiles, packed_, k_, n_));
+    }
+    product.args.b = widened_.data();
+    return absl::OkStatus();
+  }
+
+ private:
+  const GemmTileKernels& tiles_;
+  bool pairs_are_faster_;
+  PackedMatrix packed_;
+  int64_t k_ = 0, n_ = 0;
+  mutable std::mutex mutex_;      // of `widened_`
+  mutable PackedMatrix widened_;  // made by the first product of many rows that needs it
+};
 
 void PlanProduct(ColumnsLayout layout, int64_t m, int64_t n, int64_t k, int64_t batches,
                  bool scaled, Product& product) {
@@ -70,26 +110,23 @@ void RunProduct(const Product& product, const GemmArguments& args, RunContext& c
       });
 }
 
-ColumnsLayout LayoutOf(const PackedMatrix& packed, bool trans_b) {
-  if (!packed.empty()) return ColumnsLayout::kPanels;
+ColumnsLayout LayoutOf(const Columns& columns, bool trans_b) {
+  if (columns.packed()) return ColumnsLayout::kPanels;
   return trans_b ? ColumnsLayout::kTransposed : ColumnsLayout::kRows;
 }
 
 class MatMul : public Kernel {
  public:
-  MatMul(const GemmTileKernels& tiles, const FusedMatMulAttributes& attributes,
-         const ActivationSpec& activation, PackedMatrix packed)
-      : tiles_(tiles),
-        attributes_(attributes),
-        activation_(activation),
-        packed_(std::move(packed)) {}
+  MatMul(const FusedMatMulAttributes& attributes, const ActivationSpec& activation,
+         std::unique_ptr<Columns> columns)
+      : attributes_(attributes), activation_(activation), columns_(std::move(columns)) {}
 
   absl::Status Bind(BindContext& context) const override {
     ONWARD_ASSIGN_OR_RETURN(const MatMulGeometry g, BindFusedMatMul(context, attributes_));
     Product* product = context.NewState<Product>();
-    const bool scaled = packed_.empty() && attributes_.alpha != 1.0f;
-    product->tiles = &TilesFor(tiles_, g.m, !packed_.empty());
-    PlanProduct(LayoutOf(packed_, attributes_.trans_b), g.m, g.n, g.k, g.num_batches(), scaled,
+    const bool scaled = !columns_->packed() && attributes_.alpha != 1.0f;
+    ONWARD_RETURN_IF_ERROR(columns_->Choose(g.m, *product));
+    PlanProduct(LayoutOf(*columns_, attributes_.trans_b), g.m, g.n, g.k, g.num_batches(), scaled,
                 *product);
     product->args.alpha = scaled ? attributes_.alpha : 1.0f;
     product->args.a_row = attributes_.trans_a ? 1 : g.k;
@@ -109,7 +146,7 @@ class MatMul : public Kernel {
     const Product& product = context.state<Product>();
     GemmArguments args = product.args;
     args.a = context.in<float>(0);
-    args.b = packed_.empty() ? context.in<float>(1) : packed_.data();
+    if (args.b == nullptr) args.b = context.in<float>(1);
     args.c = context.out<float>(0);
     if (context.has_input(2)) args.bias_of_column = context.in<float>(2);
     if (context.has_input(3)) args.residual = context.in<float>(3);
@@ -118,10 +155,9 @@ class MatMul : public Kernel {
   }
 
  private:
-  const GemmTileKernels& tiles_;
   FusedMatMulAttributes attributes_;
   ActivationSpec activation_;
-  PackedMatrix packed_;
+  std::unique_ptr<Columns> columns_;
 };
 
 // A constant matrix that every batch shares; a batched one is read as it lies.
@@ -131,20 +167,18 @@ bool IsMatrix(const Tensor* b) {
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeMatMul(const NodeSpec& spec,
-                                                   const GemmTileKernels& tiles) {
+                                                   std::unique_ptr<Columns> columns) {
   ONWARD_ASSIGN_OR_RETURN(const ActivationSpec activation, ParseActivation(spec));
   const FusedMatMulAttributes attributes = FusedMatMulAttributes::Parse(spec);
-  PackedMatrix packed;
   if (const Tensor* b = spec.constant(1); IsMatrix(b) && (b->rank() > 1 || !attributes.trans_b)) {
-    const int64_t columns = b->rank() == 1 ? 1 : b->dims().back();
-    const int64_t rows = b->num_elements() / columns;
-    ONWARD_ASSIGN_OR_RETURN(
-        packed, PackedMatrix::Pack(tiles, b->data<float>(), columns, attributes.trans_b,
-                                   attributes.trans_b ? columns : rows,
-                                   attributes.trans_b ? rows : columns, attributes.alpha));
+    const int64_t width = b->rank() == 1 ? 1 : b->dims().back();
+    const int64_t height = b->num_elements() / width;
+    ONWARD_RETURN_IF_ERROR(columns->Pack(b->data<float>(), width, attributes.trans_b,
+                                         attributes.trans_b ? width : height,
+                                         attributes.trans_b ? height : width, attributes.alpha));
     spec.ReleaseConstant(1);
   }
-  return std::make_unique<MatMul>(tiles, attributes, activation, std::move(packed));
+  return std::make_unique<MatMul>(attributes, activation, std::move(columns));
 }
 
 struct GemmState {
@@ -158,8 +192,8 @@ struct GemmState {
 
 class Gemm : public Kernel {
  public:
-  Gemm(const GemmTileKernels& tiles, const GemmAttributes& attributes, PackedMatrix packed)
-      : tiles_(tiles), attributes_(attributes), packed_(std::move(packed)) {}
+  Gemm(const GemmAttributes& attributes, std::unique_ptr<Columns> columns)
+      : attributes_(attributes), columns_(std::move(columns)) {}
 
   absl::Status Bind(BindContext& context) const override {
     const bool has_c = context.has_input(2);
@@ -170,9 +204,9 @@ class Gemm : public Kernel {
     context.SetOutput(0, {g.m, g.n});
     GemmState* state = context.NewState<GemmState>();
     Product& product = state->product;
-    const bool scaled = packed_.empty() && attributes_.alpha != 1.0f;
-    product.tiles = &TilesFor(tiles_, g.m, !packed_.empty());
-    PlanProduct(LayoutOf(packed_, attributes_.trans_b), g.m, g.n, g.k, 1, scaled, product);
+    const bool scaled = !columns_->packed() && attributes_.alpha != 1.0f;
+    ONWARD_RETURN_IF_ERROR(columns_->Choose(g.m, product));
+    PlanProduct(LayoutOf(*columns_, attributes_.trans_b), g.m, g.n, g.k, 1, scaled, product);
     product.args.a_row = attributes_.trans_a ? 1 : g.k;
     product.args.a_k = attributes_.trans_a ? g.m : 1;
     product.args.b_stride = attributes_.trans_b ? g.k : g.n;
@@ -189,7 +223,7 @@ class Gemm : public Kernel {
     const GemmState& state = context.state<GemmState>();
     GemmArguments args = state.product.args;
     args.a = context.in<float>(0);
-    args.b = packed_.empty() ? context.in<float>(1) : packed_.data();
+    if (args.b == nullptr) args.b = context.in<float>(1);
     args.c = context.out<float>(0);
     if (state.addend != Addend::kNone) SetAddend(context, state, args);
     RunProduct(state.product, args, context);
@@ -226,34 +260,31 @@ class Gemm : public Kernel {
     }
   }
 
-  const GemmTileKernels& tiles_;
   GemmAttributes attributes_;
-  PackedMatrix packed_;
+  std::unique_ptr<Columns> columns_;
 };
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeGemm(const NodeSpec& spec,
-                                                 const GemmTileKernels& tiles) {
+                                                 std::unique_ptr<Columns> columns) {
   const GemmAttributes attributes = GemmAttributes::Parse(spec);
-  PackedMatrix packed;
   const Tensor* b = spec.constant(1);
   if (b != nullptr && b->rank() == 2 && b->num_elements() > 0) {
-    const int64_t columns = b->dims()[1], k = attributes.trans_b ? columns : b->dims()[0];
-    ONWARD_ASSIGN_OR_RETURN(
-        packed, PackedMatrix::Pack(tiles, b->data<float>(), columns, attributes.trans_b, k,
-                                   b->num_elements() / k, attributes.alpha));
+    const int64_t width = b->dims()[1], k = attributes.trans_b ? width : b->dims()[0];
+    ONWARD_RETURN_IF_ERROR(columns->Pack(b->data<float>(), width, attributes.trans_b, k,
+                                         b->num_elements() / k, attributes.alpha));
     spec.ReleaseConstant(1);
   }
-  return std::make_unique<Gemm>(tiles, attributes, std::move(packed));
+  return std::make_unique<Gemm>(attributes, std::move(columns));
 }
 
-using MakeWithTiles = absl::StatusOr<std::unique_ptr<Kernel>> (*)(const NodeSpec&,
-                                                                  const GemmTileKernels&);
+using MakeOfColumns = absl::StatusOr<std::unique_ptr<Kernel>> (*)(const NodeSpec&,
+                                                                  std::unique_ptr<Columns>);
 
-template <MakeWithTiles kMake>
+template <MakeOfColumns kMake>
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const NodeSpec& spec) {
   ONWARD_RETURN_IF_ERROR(CheckFloat32(spec));
   ONWARD_ASSIGN_OR_RETURN(const GemmTileKernels* tiles, TilesOf(spec));
-  return kMake(spec, *tiles);
+  return kMake(spec, std::make_unique<Columns>(*tiles, PairsAreFaster(spec)));
 }
 
 constexpr KernelEntry kKernels[] = {

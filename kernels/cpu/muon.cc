@@ -143,7 +143,7 @@ class MuonStep : public Kernel {
 // The targets of bfloat16 round the operands of products.
 absl::StatusOr<std::unique_ptr<Kernel>> MakeMuon(const NodeSpec& spec) {
   ONWARD_RETURN_IF_ERROR(CheckStep(spec, 1));
-  ONWARD_ASSIGN_OR_RETURN(const GemmTileKernels* tiles, TilesOf(spec));
+  ONWARD_ASSIGN_OR_RETURN(const GemmTileKernels* tiles, FasterTilesOf(spec));
   const bool nesterov = spec.attributes().Int("nesterov", 1) != 0;
   const bool maximize = spec.attributes().Int("maximize", 0) != 0;
   if (spec.input_dtype(0) == DType::kFloat32) {

@@ -59,6 +59,8 @@ TargetMask AllowedTargets() {
   return DetectedTargets() & (Limit().load(std::memory_order_relaxed) | MaskOf(Target::kBaseline));
 }
 
+bool HasTargetLimit() { return Limit().load(std::memory_order_relaxed) != ~TargetMask{0}; }
+
 void LimitTargets(TargetMask mask) { Limit().store(mask, std::memory_order_relaxed); }
 
 std::string_view ReadTargets(std::string_view list, TargetMask& mask) {

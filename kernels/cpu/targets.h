@@ -85,6 +85,10 @@ TargetMask DetectedTargets();
 // is always one of them. Safe to call from many threads.
 TargetMask AllowedTargets();
 
+// Returns whether the process is limited to named targets, which then run even where others are
+// faster.
+bool HasTargetLimit();
+
 // Limits the process to the targets of `mask`, and the baseline. At first the limit is what the
 // environment variable ONWARD_CPU names, if rows have all its names.
 void LimitTargets(TargetMask mask);

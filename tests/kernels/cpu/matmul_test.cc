@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/cpu/gemm.h"
 #include "tests/support/fast_kernels.h"
 
 namespace onward::kernels {
@@ -269,6 +270,28 @@ TEST(Gemm, ErrorsAreOfTheArguments) {
     if (entry.op != c.op) continue;
     const absl::Status status = testing::RunKernel(entry, c).status();
     EXPECT_TRUE(absl::IsInvalidArgument(status) || absl::IsUnimplemented(status)) << status;
+  }
+}
+
+// Processors that multiply float32 faster read the weights of few rows as pairs alone.
+TEST(MatMul, WidenedPairsAreTheMatrix) {
+  constexpr auto kTarget = cpu::Target::kAvx512Bf16;
+  if ((cpu::AllowedTargets() & cpu::MaskOf(kTarget)) == 0) GTEST_SKIP() << "no AVX512-BF16";
+  const cpu::GemmTileKernels& pairs = cpu::kBf16TilesPerTarget.For(kTarget)();
+  const cpu::GemmTileKernels& floats = cpu::kGemmTilesPerTarget.For(kTarget)();
+  std::mt19937 random(6);
+  for (const int64_t k : {1, 2, 7, 64}) {
+    for (const int64_t n : {1, 31, 32, 70}) {
+      const Tensor b = RandomBFloats({k, n}, random);
+      const auto narrow = cpu::PackedMatrix::Pack(pairs, b.data<float>(), n, false, k, n);
+      const auto wide = cpu::PackedMatrix::Pack(floats, b.data<float>(), n, false, k, n);
+      ASSERT_TRUE(narrow.ok() && wide.ok());
+      const auto widened = cpu::PackedMatrix::Widen(floats, *narrow, k, n);
+      ASSERT_TRUE(widened.ok());
+      const int64_t columns = (n + floats.tile_cols - 1) / floats.tile_cols * floats.tile_cols;
+      for (int64_t i = 0; i < k * columns; ++i)
+        ASSERT_EQ(widened->data()[i], wide->data()[i]) << k << "x" << n << " at " << i;
+    }
   }
 }
 
