@@ -145,6 +145,7 @@ class PatchApplication {
     std::vector<std::string_view> made_by(patch_.values_.size());
     for (const Node& node : patch_.nodes_) {
       for (ValueId output : node.outputs) {
+        if (!output.valid()) continue;  // omitted
         made_by[static_cast<size_t>(output.index - patch_.first_value_)] = node.op_type;
       }
     }
