@@ -2,9 +2,10 @@
 // Scores of a block are computed again, and its part of the gradients of keys and values is added
 // up, so that no more than one block of probabilities per thread stands in memory (Dao et al.,
 // "FlashAttention", 2022). Tiles of pairs round both operands of products to bfloat16.
+#include "kernels/bind/attention_gradient.h"
+
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
 #include "graph/base/checked.h"
 #include "kernels/cpu/attention_rows.h"
 #include "kernels/cpu/block_product.h"
@@ -22,8 +23,7 @@ constexpr int64_t kSumGrain = 16 * 1024;     // floats that one thread adds at l
 constexpr int64_t kPartWork = 8 * 1024 * 1024, kMostParts = 32;
 constexpr int64_t kLine = 16;  // floats; rows of scores begin in different sets of the cache
 
-enum Input { kQ, kK, kV, kDy, kMask, kNonpad };
-enum Output { kDq, kDk, kDv };
+using namespace attention_gradient;  // NOLINT: numbers of inputs and outputs
 
 // Where things begin in a worker's scratch, in floats.
 struct Places {
@@ -65,9 +65,7 @@ class AttentionGradient : public Kernel {
         rows_(attributes, spec, kMask, kNonpad, tiles.target) {}
 
   absl::Status Bind(BindContext& context) const override {
-    ONWARD_ASSIGN_OR_RETURN(const AttentionGeometry g, GeometryOf(context));
-    for (const int i : {kDq, kDk, kDv})
-      if (context.has_output(i)) context.SetOutput(i, context.input_dims(i));
+    ONWARD_ASSIGN_OR_RETURN(const AttentionGeometry g, BindAttentionGradient(attributes_, context));
     auto* s = context.NewState<AttentionGradientState>();
     s->g = g;
     const int64_t keys = g.total_len(), rows = tiles_.tile_rows;
@@ -112,21 +110,6 @@ class AttentionGradient : public Kernel {
   }
 
  private:
-  absl::StatusOr<AttentionGeometry> GeometryOf(const BindContext& context) const {
-    DimsView mask, nonpad;
-    AttentionInputs inputs = {context.input_dims(kQ), context.input_dims(kK),
-                              context.input_dims(kV)};
-    if (context.has_input(kMask)) inputs.mask = &(mask = context.input_dims(kMask));
-    if (context.has_input(kNonpad))
-      inputs.nonpad_kv_seqlen = &(nonpad = context.input_dims(kNonpad));
-    ONWARD_ASSIGN_OR_RETURN(const AttentionGeometry g, AttentionDims(attributes_, inputs));
-    const Dims y = g.packed ? Dims{g.batch, g.q_len, g.q_heads * g.v_head_size}
-                            : Dims{g.batch, g.q_heads, g.q_len, g.v_head_size};
-    if (context.input_dims(kDy) == DimsView(y)) return g;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "dY has shape ", DimsString(context.input_dims(kDy)), ", expected ", DimsString(y)));
-  }
-
   Places PlacesOf(const AttentionGradientState& s) const {
     const AttentionGeometry& g = s.g;
     const int64_t keys = g.total_len(), rows = s.block_rows;
