@@ -43,17 +43,15 @@ Gradients AttentionRule(const GradientScope& s) {
     if (const Attribute* value = s.attributes().Find(name)) attributes.Set(name, *value);
   }
   std::vector<Expr> inputs;
-  for (int i = 0; i < 3; ++i) inputs.push_back(Widened(s.input(i)));
-  inputs.push_back(Widened(s.upstream(0)));
-  const Expr mask = s.input(3);
-  inputs.push_back(mask.valid() ? Widened(mask) : Expr());
+  for (int i = 0; i < 3; ++i) inputs.push_back(s.input(i));
+  inputs.push_back(Like(s.upstream(0), s.input(0)));
+  inputs.push_back(s.input(3));
   inputs.push_back(s.input(6));
   const std::vector<Expr> all =
       s.sink().OpsWanted("AttentionGradient", inputs, {s.wants(0), s.wants(1), s.wants(2)},
                          std::move(attributes), kOnwardDomain);
   std::vector<Expr> gradients = NoGradients(s);
-  for (size_t i = 0; i < all.size(); ++i)
-    if (all[i].valid()) gradients[i] = Like(all[i], s.input(static_cast<int>(i)));
+  for (size_t i = 0; i < all.size(); ++i) gradients[i] = all[i];
   return gradients;
 }
 
