@@ -23,15 +23,22 @@ struct AttentionCall {
   float scale = 1;
   AttentionMask mask = AttentionMask::kNone;
   int64_t window = 0;  // of causal masks: the keys that a query sees, itself among them; 0: all
-  // A bias is [batch or 1, heads or 1, queries, keys], its rows bias_row elements apart.
-  bool bias_of_batch = false, bias_of_head = false;
-  int64_t bias_row = 0;
+  // Strides of a bias; 0: one for all batches or heads.
+  int64_t bias_batch = 0, bias_head = 0, bias_row = 0;
+  bool keeps_logs = false;  // of the sums of rows, for the gradient
 };
 
 // Unimplemented: heads that cuDNN's kernels do not take on all devices.
 absl::Status CheckAttentionHeads(int64_t head_size, int64_t v_head_size);
 
-// Memory: Q, K, V, the bias [...] or the counts of queries and keys (int32 [batch, 1, 1, 1]), Y.
+// Memory: Q, K, V, the bias or the counts of queries and keys (int32 [batch, 1, 1, 1]), Y, and
+// where they are kept, the logarithms of sums (float32 [batch, heads, queries, 1]).
 CudnnGraph AttentionGraph(const AttentionCall& call);
+
+// Memory: Q, K, V, the bias or the counts, Y, dY, the logarithms of sums, a number for each row
+// (float32 [batch, heads, queries, 1]), dV, dK, dQ. Gradients lie as what they are the gradients
+// of, dY as Y. The workspace holds a score in 16 bits for each query and key, which lets sums of dQ
+// have one order: without them cuDNN adds in the order in which its blocks end.
+CudnnGraph AttentionGradientGraph(const AttentionCall& call);
 
 }  // namespace onward::kernels::cuda

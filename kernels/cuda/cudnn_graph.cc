@@ -88,22 +88,34 @@ int CudnnGraph::AddRelu(int input, float lower, float upper) {
   return AddResult(std::move(operation), CUDNN_DATA_FLOAT, dims);
 }
 
-int CudnnGraph::AddMatMul(int a, int b, std::initializer_list<int> lengths, DimsView result) {
+int CudnnGraph::AddMatMul(int a, int b, std::initializer_list<int> lengths, DimsView result,
+                          cudnnDataType_t type) {
   GraphOperation operation;
   operation.kind = GraphOperation::Kind::kMatMul;
   operation.inputs = {a, b};
   operation.inputs.insert(operation.inputs.end(), lengths);
-  return AddResult(std::move(operation), CUDNN_DATA_FLOAT, result);
+  return AddResult(std::move(operation), type, result);
 }
 
-int CudnnGraph::AddReduction(cudnnReduceTensorOp_t mode, int input) {
+int CudnnGraph::AddReduction(cudnnReduceTensorOp_t mode, int input, DimsView result) {
   GraphOperation operation;
   operation.kind = GraphOperation::Kind::kReduction;
   operation.mode = mode;
   operation.inputs = {input};
+  return AddResult(std::move(operation), CUDNN_DATA_FLOAT, result);
+}
+
+int CudnnGraph::AddTransposed(int input, cudnnDataType_t type) {
+  GraphOperation operation;
+  operation.kind = GraphOperation::Kind::kReshape;
+  operation.inputs = {input};
   Dims dims = tensors_[static_cast<size_t>(input)].dims;
-  dims.back() = 1;
-  return AddResult(std::move(operation), CUDNN_DATA_FLOAT, dims);
+  Dims strides = tensors_[static_cast<size_t>(input)].strides;
+  std::swap(dims[dims.size() - 2], dims.back());
+  std::swap(strides[strides.size() - 2], strides.back());
+  const int result = AddResult(std::move(operation), type, dims);
+  tensors_[static_cast<size_t>(result)].strides = std::move(strides);
+  return result;
 }
 
 int CudnnGraph::AddConvolution(GraphOperation::Kind kind, std::initializer_list<int> inputs,

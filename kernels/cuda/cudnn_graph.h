@@ -42,6 +42,7 @@ struct GraphOperation {
     kPointwise,
     kMatMul,
     kReduction,
+    kReshape,            // names the elements of its input otherwise, and moves none
     kConvolution,        // of images and filters
     kConvolutionImages,  // the gradient of the images, of gradients and filters
     kConvolutionFilters  // the gradient of the filters, of gradients and images
@@ -73,9 +74,12 @@ class CudnnGraph {
   int AddIndex(int like, int axis);
   int AddRelu(int input, float lower, float upper);
   // `lengths` are tensors of how many rows, columns and products count in each batch; -1: all.
-  int AddMatMul(int a, int b, std::initializer_list<int> lengths, DimsView result);
-  // Over the last axis, of which one element is left.
-  int AddReduction(cudnnReduceTensorOp_t mode, int input);
+  int AddMatMul(int a, int b, std::initializer_list<int> lengths, DimsView result,
+                cudnnDataType_t type = CUDNN_DATA_FLOAT);
+  // Over the axes of which the result has fewer elements, each of as many neighbours.
+  int AddReduction(cudnnReduceTensorOp_t mode, int input, DimsView result);
+  // With the last two axes exchanged; the elements stay where they are.
+  int AddTransposed(int input, cudnnDataType_t type);
   int AddConvolution(GraphOperation::Kind kind, std::initializer_list<int> inputs,
                      std::vector<GraphAxis> axes, cudnnDataType_t compute, DimsView result);
 

@@ -78,6 +78,9 @@ class Describer {
         case GraphOperation::Kind::kReduction:
           ONWARD_RETURN_IF_ERROR(Reduction(operation));
           break;
+        case GraphOperation::Kind::kReshape:
+          ONWARD_RETURN_IF_ERROR(Reshape(operation));
+          break;
         default:
           ONWARD_RETURN_IF_ERROR(Convolution(operation));
       }
@@ -150,6 +153,13 @@ class Describer {
     operation.Set(CUDNN_ATTR_OPERATION_REDUCTION_XDESC, Tensor(o.inputs[0]));
     operation.Set(CUDNN_ATTR_OPERATION_REDUCTION_YDESC, Tensor(o.output));
     return Add(std::move(part), std::move(operation));
+  }
+
+  absl::Status Reshape(const GraphOperation& o) {
+    BackendDescriptor operation(CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR);
+    operation.Set(CUDNN_ATTR_OPERATION_RESHAPE_XDESC, Tensor(o.inputs[0]));
+    operation.Set(CUDNN_ATTR_OPERATION_RESHAPE_YDESC, Tensor(o.output));
+    return Add(BackendDescriptor(), std::move(operation));
   }
 
   absl::Status Convolution(const GraphOperation& o) {

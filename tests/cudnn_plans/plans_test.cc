@@ -60,9 +60,9 @@ AttentionCall CallOf(const AttentionShape& s) {
   call.scale = 0.125f;
   call.mask = s.mask;
   call.window = s.window;
-  call.bias_of_batch = s.batch > 1;
-  call.bias_of_head = s.size == 80;
   call.bias_row = (s.keys + 7) / 8 * 8;
+  if (s.size == 80) call.bias_head = s.q_len * call.bias_row;
+  if (s.batch > 1) call.bias_batch = (s.size == 80 ? s.q_heads : 1) * s.q_len * call.bias_row;
   return call;
 }
 
@@ -91,6 +91,35 @@ TEST_P(CudnnPlans, TakeAttentionOfModels) {
     SCOPED_TRACE(shape.model);
     ASSERT_TRUE(plan.ok()) << plan.status();
     EXPECT_LE((*plan)->workspace(), PlanDemands().most_workspace);
+  }
+}
+
+TEST_P(CudnnPlans, TakeGradientsOfAttention) {
+  constexpr DType kHalf = DType::kFloat16, kBrain = DType::kBFloat16;
+  using Mask = AttentionMask;
+  const AttentionShape shapes[] = {
+      {"bert_base, odd", 3, 12, 12, 37, 37, 64, true, Mask::kBias, kBrain},
+      {"gpt2, as many heads as a call takes", 1, 64, 64, 1024, 1024, 64, false, Mask::kCausal,
+       kBrain},
+      {"gpt2, odd", 2, 12, 12, 77, 77, 64, true, Mask::kCausal, kHalf},
+      {"llama_tiny", 1, 4, 2, 16, 16, 16, false, Mask::kCausal, kHalf},
+      {"llama", 1, 32, 8, 500, 500, 128, true, Mask::kCausal, kBrain},
+      {"mistral", 1, 32, 8, 300, 300, 128, false, Mask::kCausal, kBrain, 64},
+      {"whisper, across", 1, 6, 6, 4, 1500, 64, true, Mask::kNone, kHalf},
+      {"unet", 2, 8, 8, 1024, 77, 80, true, Mask::kBias, kHalf},
+      {"one query", 1, 2, 1, 1, 3, 8, false, Mask::kNone, kHalf},
+      {"more keys than queries", 2, 4, 2, 5, 131, 24, false, Mask::kCausal, kHalf, 9},
+      {"lengths", 2, 4, 4, 3, 5, 40, false, Mask::kLengths, kBrain},
+  };
+  for (const AttentionShape& shape : shapes) {
+    SCOPED_TRACE(shape.model);
+    AttentionCall call = CallOf(shape);
+    call.keeps_logs = true;
+    for (const CudnnGraph& graph : {AttentionGraph(call), AttentionGradientGraph(call)}) {
+      const auto plan = Plan(graph);
+      ASSERT_TRUE(plan.ok()) << plan.status();
+      EXPECT_LE((*plan)->workspace(), PlanDemands().most_workspace);
+    }
   }
 }
 

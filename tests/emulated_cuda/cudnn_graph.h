@@ -48,6 +48,7 @@ struct Numbers {
   explicit Numbers(std::vector<int64_t> sizes);
   // The number at a position of a larger box: of one element along an axis, it is that one; of
   // fewer heads, each stands for several.
+  size_t IndexAt(const std::vector<int64_t>& position, const std::vector<int64_t>& box) const;
   double At(const std::vector<int64_t>& position, const std::vector<int64_t>& box) const;
 };
 

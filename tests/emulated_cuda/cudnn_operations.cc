@@ -1,4 +1,4 @@
-// cuDNN's pointwise operations, products and reductions.
+// cuDNN's pointwise operations, products, reductions and reshapes.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -132,16 +132,42 @@ void RunReduction(const GraphObject& operation, GraphTensors& tensors) {
   if (!is_max && mode != CUDNN_REDUCE_TENSOR_ADD)
     Fault("emulated cuDNN: a reduction that it does not have");
   Numbers result(DimsOf(y));
-  const size_t row = static_cast<size_t>(x.dims.back());
-  for (size_t i = 0; i < result.values.size(); ++i) {
-    double value = is_max ? -std::numeric_limits<double>::infinity() : 0;
-    for (size_t j = 0; j < row; ++j) {
-      const double number = x.values[i * row + j];
-      value = is_max ? std::max(value, number) : value + number;
-    }
-    result.values[i] = value;
+  if (is_max) {
+    std::fill(result.values.begin(), result.values.end(), -std::numeric_limits<double>::infinity());
   }
+  size_t index = 0;
+  ForEachPosition(x.dims, [&](const std::vector<int64_t>& position) {
+    double& value = result.values[result.IndexAt(position, x.dims)];
+    const double number = x.values[index++];
+    value = is_max ? std::max(value, number) : value + number;
+  });
   tensors.Write(y, std::move(result));
+}
+
+// Only what exchanges the last two axes.
+void RunReshape(const GraphObject& operation, GraphTensors& tensors) {
+  const Numbers& x = tensors.Read(operation.Object(CUDNN_ATTR_OPERATION_RESHAPE_XDESC));
+  const GraphObject& y = operation.Object(CUDNN_ATTR_OPERATION_RESHAPE_YDESC);
+  Numbers result(DimsOf(y));
+  size_t index = 0;
+  ForEachPosition(result.dims, [&](std::vector<int64_t> position) {
+    std::swap(position[position.size() - 2], position.back());
+    result.values[index++] = x.At(position, x.dims);
+  });
+  tensors.Write(y, std::move(result));
+}
+
+bool ReshapeFits(const GraphObject& operation) {
+  const GraphObject& x = operation.Object(CUDNN_ATTR_OPERATION_RESHAPE_XDESC);
+  const GraphObject& y = operation.Object(CUDNN_ATTR_OPERATION_RESHAPE_YDESC);
+  for (const cudnnBackendAttributeName_t name :
+       {CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_ATTR_TENSOR_STRIDES}) {
+    std::vector<int64_t> swapped = x.Ints(name);
+    if (swapped.size() < 2) return false;
+    std::swap(swapped[swapped.size() - 2], swapped.back());
+    if (y.Ints(name) != swapped) return false;
+  }
+  return true;
 }
 
 // Returns whether the tensor is the result's box, of one element along some axes, or of heads that
@@ -168,10 +194,12 @@ bool OperationFits(const GraphObject& operation) {
   if (IsConvolution(operation)) return ConvolutionFits(operation);
   if (operation.type == CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR) return MatMulFits(operation);
   if (operation.type == CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR) {
-    std::vector<int64_t> x = DimsOf(operation.Object(CUDNN_ATTR_OPERATION_REDUCTION_XDESC));
-    x.back() = 1;
-    return DimsOf(operation.Object(CUDNN_ATTR_OPERATION_REDUCTION_YDESC)) == x;
+    const std::vector<int64_t> x = DimsOf(operation.Object(CUDNN_ATTR_OPERATION_REDUCTION_XDESC));
+    const std::vector<int64_t> y = DimsOf(operation.Object(CUDNN_ATTR_OPERATION_REDUCTION_YDESC));
+    return std::equal(x.begin(), x.end(), y.begin(), y.end(),
+                      [](int64_t of_x, int64_t of_y) { return of_x % of_y == 0; });
   }
+  if (operation.type == CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR) return ReshapeFits(operation);
   const std::vector<int64_t> y = DimsOf(operation.Object(CUDNN_ATTR_OPERATION_POINTWISE_YDESC));
   for (const cudnnBackendAttributeName_t input : kPointwiseInputs)
     if (operation.Has(input) && !Broadcasts(operation.Object(input), y)) return false;
@@ -187,6 +215,8 @@ void RunOperation(const GraphObject& operation, GraphTensors& tensors) {
       return RunMatMul(operation, tensors);
     case CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR:
       return RunReduction(operation, tensors);
+    case CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR:
+      return RunReshape(operation, tensors);
     default:
       Fault("emulated cuDNN: an operation that it does not have");
   }

@@ -90,11 +90,16 @@ Numbers::Numbers(std::vector<int64_t> sizes) : dims(std::move(sizes)) {
   values.resize(static_cast<size_t>(count));
 }
 
-double Numbers::At(const std::vector<int64_t>& position, const std::vector<int64_t>& box) const {
+size_t Numbers::IndexAt(const std::vector<int64_t>& position,
+                        const std::vector<int64_t>& box) const {
   int64_t index = 0;
   for (size_t axis = 0; axis < dims.size(); ++axis)
     index = index * dims[axis] + position[axis] / (box[axis] / dims[axis]);
-  return values[static_cast<size_t>(index)];
+  return static_cast<size_t>(index);
+}
+
+double Numbers::At(const std::vector<int64_t>& position, const std::vector<int64_t>& box) const {
+  return values[IndexAt(position, box)];
 }
 
 const Numbers& GraphTensors::Read(const GraphObject& tensor) {
