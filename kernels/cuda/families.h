@@ -9,6 +9,7 @@ KernelList ActivationGradientKernels();
 KernelList ActivationKernels();
 KernelList AllReduceKernels();
 KernelList ArgReduceKernels();
+KernelList AttentionGradientKernels();
 KernelList AttentionKernels();
 KernelList BatchNormalizationGradientKernels();
 KernelList BatchNormalizationKernels();

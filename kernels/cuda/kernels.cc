@@ -14,6 +14,7 @@ constexpr Family kFamilies[] = {
     cuda::ActivationKernels,
     cuda::AllReduceKernels,
     cuda::ArgReduceKernels,
+    cuda::AttentionGradientKernels,
     cuda::AttentionKernels,
     cuda::BatchNormalizationGradientKernels,
     cuda::BatchNormalizationKernels,

@@ -109,6 +109,8 @@ void Pool(const cudnnPoolingStruct& pool, const cudnnTensorStruct& x, const cudn
 
 extern "C" {
 
+size_t cudnnGetVersion() { return CUDNN_VERSION; }
+
 const char* cudnnGetErrorString(cudnnStatus_t status) {
   thread_local char text[40];
   std::snprintf(text, sizeof(text), "emulated status %d", static_cast<int>(status));
