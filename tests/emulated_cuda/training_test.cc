@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -57,6 +58,29 @@ Model NormalizedNetwork() {
                                 weight("mean", {4}, 5), b.Constant(variance, "variance")});
   y = Op("Dropout", {Reshape(Relu(y), {0, -1}), b.Constant(Tensor::Of<float>({}, {0.25f}))});
   b.Output("scores", MatMul(y, weight("second", {64, 3}, 7)));
+  auto model = b.Build();
+  EXPECT_TRUE(model.ok()) << model.status();
+  return *std::move(model);
+}
+
+// A block of a transformer over six positions of sixteen numbers, with two heads of queries to one
+// of keys.
+Model Transformer() {
+  GraphBuilder b("network");
+  const Expr x = b.Input("x", DType::kFloat32, {"batch", 1, 6, 6});
+  const auto weight = [&](const char* name, const Dims& dims, int64_t seed) {
+    return b.Constant(Numbers(dims, seed, 0.5), name);
+  };
+  const Expr tokens = MatMul(Reshape(x, {0, 6, 6}), weight("embed", {6, 16}, 1));
+  const Expr heads =
+      Op("Attention",
+         {MatMul(tokens, weight("q", {16, 16}, 2)), MatMul(tokens, weight("k", {16, 8}, 3)),
+          MatMul(tokens, weight("v", {16, 8}, 4))},
+         {{"is_causal", int64_t{1}}, {"q_num_heads", int64_t{2}}, {"kv_num_heads", int64_t{1}}});
+  const Expr sum = tokens + MatMul(heads, weight("out", {16, 16}, 5));
+  const Expr y =
+      Op("LayerNormalization", {sum, weight("scale", {16}, 6), weight("shift", {16}, 7)});
+  b.Output("scores", MatMul(Reshape(y, {0, -1}), weight("second", {96, 3}, 8)));
   auto model = b.Build();
   EXPECT_TRUE(model.ok()) << model.status();
   return *std::move(model);
@@ -139,6 +163,41 @@ TEST(DeviceTraining, AStepSendsTheBatchAndFetchesTheLoss) {
   }
   Configure({});
 }
+
+// Attention and its gradient are one call of cuDNN and two. The loss is scaled so that no step is
+// skipped: the CPU, which keeps float32 between ops, skips others.
+class DeviceTransformerTest : public ::testing::TestWithParam<std::tuple<const char*, Order>> {
+ protected:
+  void TearDown() override { Configure({}); }
+};
+
+TEST_P(DeviceTransformerTest, TrainsAsTheCpuInOneLaunch) {
+  const auto [precision, order] = GetParam();
+  const std::string config =
+      absl::StrCat("optimizer { sgd { lr: 0.01 } } precision { autocast: ", precision, " }");
+  const auto host = TrainerOn("cpu", config, Transformer);
+  Configure({.order = order});
+  const auto device = TrainerOn("cuda", config, Transformer);
+  ASSERT_TRUE(device != nullptr && host != nullptr);
+  ResetCounters();
+  for (int64_t step = 0; step < 50; ++step) {
+    SCOPED_TRACE(step);
+    const auto actual = device->Step(BatchOf(step)), expected = host->Step(BatchOf(step));
+    ASSERT_TRUE(actual.ok() && expected.ok()) << actual.status() << expected.status();
+    ASSERT_NEAR(*actual, *expected, 2e-2 * (1 + std::abs(*expected)));
+    if (step == 0) {
+      EXPECT_EQ(Counted().attentions, 3);
+    }
+    if (step == 48) ResetCounters();
+  }
+  EXPECT_EQ(Counted().graph_launches, 1);
+  EXPECT_EQ(Counted().attentions, 0) << "recorded";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Precisions, DeviceTransformerTest,
+    ::testing::Combine(::testing::Values("BFLOAT16", "FLOAT16 loss_scale: 256"),
+                       ::testing::Values(Order::kEager, Order::kLate, Order::kRandom)));
 
 // A checkpoint of the device is one of the CPU, and the other way round.
 TEST(DeviceTraining, CheckpointsFitBoth) {
