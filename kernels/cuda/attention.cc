@@ -130,12 +130,11 @@ class Attention : public Kernel {
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeAttention(const NodeSpec& spec) {
   ONWARD_ASSIGN_OR_RETURN(const AttentionAttributes attributes, AttentionAttributes::Parse(spec));
-  ONWARD_RETURN_IF_ERROR(CheckAttentionTypes(attributes, spec, kMask));
+  ONWARD_RETURN_IF_ERROR(CheckCudnnAttention(attributes, spec, kMask));
   for (const int input : {kPastKey, kPastValue})
     if (spec.has_input(input) && spec.input_dtype(input) != spec.input_dtype(kQ))
       return absl::UnimplementedError("only caches in the type of K and V");
   if (spec.has_output(3)) return absl::UnimplementedError("no qk_matmul_output");
-  ONWARD_RETURN_IF_ERROR(CheckAttentionSizes(attributes, spec));
   const SymbolicDims& k = *spec.input_type(kK).shape;
   const bool grows = spec.has_input(kPastKey) || !k[k.size() - 2].known();
   return std::make_unique<Attention>(attributes, spec.input_dtype(kQ), grows);

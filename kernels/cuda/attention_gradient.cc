@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "kernels/cuda/attention_masks.h"
+#include "kernels/cuda/attention_tiled.h"
 #include "kernels/cuda/cudnn_plan.h"
 #include "kernels/cuda/kernel_list.h"
 #include "kernels/cuda/stream.h"
@@ -16,8 +17,8 @@ namespace {
 
 using namespace attention_gradient;  // NOLINT: numbers of inputs and outputs
 
-constexpr int64_t kTile = 64;  // queries and keys that the workspace is rounded to
-constexpr int64_t kWidth = 2;  // bytes of an element
+constexpr int64_t kRounding = 64;  // queries and keys that the workspace is rounded to
+constexpr int64_t kWidth = 2;      // bytes of an element
 constexpr size_t kLeastCudnn = 91600;
 
 // Batches and heads that one call takes, and the places of tensors in its memory.
@@ -32,6 +33,7 @@ struct AttentionGradientState {
   AttentionMasks masks;
   Slices slices;
   const CudnnPlan *forward = nullptr, *backward = nullptr;
+  TiledGradient tiled;  // without plans
   int64_t y = 0, dy = 0, logs = 0, sums = 0, workspace = 0;
   int64_t unwanted[3] = {};  // gradients that the node has no output for
 };
@@ -45,7 +47,9 @@ int64_t LargestSlice(int64_t count, int64_t bytes_of_one, int64_t most) {
 
 Slices SlicesOf(const AttentionCall& call) {
   const AttentionGeometry& g = call.g;
-  const auto rounded = [](int64_t length) { return (length + kTile - 1) / kTile * kTile; };
+  const auto rounded = [](int64_t length) {
+    return (length + kRounding - 1) / kRounding * kRounding;
+  };
   const int64_t of_head = kWidth * g.group() * rounded(g.q_len) * rounded(g.total_len());
   const int64_t most = PlanDemands().most_workspace / 2;
   Slices s;
@@ -67,7 +71,11 @@ class AttentionGradient : public Kernel {
     ONWARD_ASSIGN_OR_RETURN(const AttentionGeometry g, BindAttentionGradient(attributes_, context));
     auto* s = context.NewState<AttentionGradientState>();
     s->g = s->call.g = g;
-    if (g.batch * g.q_heads * g.q_len * g.total_len() == 0) return absl::OkStatus();
+    // cuDNN does not support one query with one key; all gradients are 0 where there is nothing.
+    if (g.batch * g.q_heads == 0 || g.q_len * g.total_len() <= 1) {
+      s->tiled = PlaceTiledGradient(attributes_, g, context);
+      return absl::OkStatus();
+    }
     s->call.dtype = dtype_;
     AttentionMaskInputs inputs;
     if (context.has_input(kMask)) inputs.mask_dtype = context.input_dtype(kMask);
@@ -90,7 +98,7 @@ class AttentionGradient : public Kernel {
 
   absl::Status Run(RunContext& context) const override {
     const auto& s = context.state<AttentionGradientState>();
-    if (s.backward == nullptr) return Clear(context);
+    if (s.backward == nullptr) return RunTiledGradient(s.tiled, context);
     cudaStream_t stream = StreamOf(context);
     char* scratch = context.scratch<char>();
     AttentionMasks masks = s.masks;
@@ -165,25 +173,13 @@ class AttentionGradient : public Kernel {
     return s.backward->Run(backward, scratch + s.workspace, stream);
   }
 
-  // Without queries or keys all gradients are 0.
-  static absl::Status Clear(RunContext& context) {
-    for (int i = 0; i < 3; ++i) {
-      if (!context.has_output(i) || context.output(i).num_elements() == 0) continue;
-      ONWARD_RETURN_IF_ERROR(ToStatus(
-          cudaMemsetAsync(context.output(i).data, 0,
-                          static_cast<size_t>(context.output(i).byte_size()), StreamOf(context))));
-    }
-    return absl::OkStatus();
-  }
-
   const AttentionAttributes attributes_;
   const DType dtype_;
 };
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeAttentionGradient(const NodeSpec& spec) {
   ONWARD_ASSIGN_OR_RETURN(const AttentionAttributes attributes, AttentionAttributes::Parse(spec));
-  ONWARD_RETURN_IF_ERROR(CheckAttentionTypes(attributes, spec, kMask));
-  ONWARD_RETURN_IF_ERROR(CheckAttentionSizes(attributes, spec));
+  ONWARD_RETURN_IF_ERROR(CheckCudnnAttention(attributes, spec, kMask));
   if (cudnnGetVersion() < kLeastCudnn)
     return absl::UnimplementedError("cuDNN before 9.16 needs keys in multiples of 128");
   return std::make_unique<AttentionGradient>(attributes, spec.input_dtype(kQ));

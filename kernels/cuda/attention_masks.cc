@@ -6,17 +6,6 @@
 namespace onward::kernels::cuda {
 namespace {
 
-enum Input { kQ, kK, kV };
-
-// The elements of a head of input `i`.
-absl::StatusOr<int64_t> HeadSize(const NodeSpec& spec, int i, int64_t heads) {
-  const std::optional<SymbolicDims>& dims = spec.input_type(i).shape;
-  if (!dims || dims->size() < 3 || !dims->back().known())
-    return absl::UnimplementedError("only heads whose size is known");
-  return dims->size() == 4 ? dims->back().value()
-                           : dims->back().value() / std::max<int64_t>(heads, 1);
-}
-
 AttentionMask MaskOf(const AttentionMaskInputs& inputs, const AttentionGeometry& g,
                      const AttentionRules& r) {
   const bool has_counts = inputs.has_counts;
@@ -35,27 +24,37 @@ AttentionMask MaskOf(const AttentionMaskInputs& inputs, const AttentionGeometry&
 
 }  // namespace
 
-absl::Status CheckAttentionTypes(const AttentionAttributes& attributes, const NodeSpec& spec,
+absl::StatusOr<int64_t> AttentionHeadSize(const NodeSpec& spec, int input, int64_t heads) {
+  const std::optional<SymbolicDims>& dims = spec.input_type(input).shape;
+  if (!dims || dims->size() < 3 || !dims->back().known())
+    return absl::UnimplementedError("only heads whose size is known");
+  return dims->size() == 4 ? dims->back().value()
+                           : dims->back().value() / std::max<int64_t>(heads, 1);
+}
+
+absl::Status CheckAttentionRules(const AttentionAttributes& attributes, const NodeSpec& spec,
                                  int mask_input) {
-  const DType dtype = spec.input_dtype(kQ);
-  if (dtype != DType::kFloat16 && dtype != DType::kBFloat16)
-    return absl::UnimplementedError("cuDNN's attention takes float16 and bfloat16");
-  for (const int input : {kK, kV})
-    if (spec.input_dtype(input) != dtype)
+  for (const int input : {1, 2})
+    if (spec.input_dtype(input) != spec.input_dtype(0))
       return absl::UnimplementedError("only where Q, K and V have one type");
   const bool has_loop = DispatchDType(TypeList<bool, float, Float16, BFloat16>(),
                                       spec.input_dtype(mask_input), [](auto) {});
   if (spec.has_input(mask_input) && !has_loop)
     return absl::UnimplementedError("masks of bool, float32, float16 and bfloat16");
-  if (attributes.softcap > 0) return absl::UnimplementedError("no softcap");
   if (attributes.softmax_precision == DType::kFloat64)
-    return absl::UnimplementedError("cuDNN's softmax is in float32");
+    return absl::UnimplementedError("the softmax is in float32");
   return absl::OkStatus();
 }
 
-absl::Status CheckAttentionSizes(const AttentionAttributes& attributes, const NodeSpec& spec) {
-  ONWARD_ASSIGN_OR_RETURN(const int64_t size, HeadSize(spec, kK, attributes.kv_heads));
-  ONWARD_ASSIGN_OR_RETURN(const int64_t v_size, HeadSize(spec, kV, attributes.kv_heads));
+absl::Status CheckCudnnAttention(const AttentionAttributes& attributes, const NodeSpec& spec,
+                                 int mask_input) {
+  const DType dtype = spec.input_dtype(0);
+  if (dtype != DType::kFloat16 && dtype != DType::kBFloat16)
+    return absl::UnimplementedError("cuDNN's attention takes float16 and bfloat16");
+  ONWARD_RETURN_IF_ERROR(CheckAttentionRules(attributes, spec, mask_input));
+  if (attributes.softcap > 0) return absl::UnimplementedError("no softcap");
+  ONWARD_ASSIGN_OR_RETURN(const int64_t size, AttentionHeadSize(spec, 1, attributes.kv_heads));
+  ONWARD_ASSIGN_OR_RETURN(const int64_t v_size, AttentionHeadSize(spec, 2, attributes.kv_heads));
   return CheckAttentionHeads(size, v_size);
 }
 

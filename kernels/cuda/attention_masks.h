@@ -22,10 +22,15 @@ struct AttentionMasks {
   int64_t bias = 0, hidden = 0, queries = 0, counts = 0;
 };
 
-// Unimplemented: heads, masks or settings that cuDNN's kernels do not take.
-absl::Status CheckAttentionTypes(const AttentionAttributes& attributes, const NodeSpec& spec,
+// The elements of a head of an input; Unimplemented where they are not known.
+absl::StatusOr<int64_t> AttentionHeadSize(const NodeSpec& spec, int input, int64_t heads);
+
+// Unimplemented: types of the inputs, or of the mask, that the device's kernels do not take.
+absl::Status CheckAttentionRules(const AttentionAttributes& attributes, const NodeSpec& spec,
                                  int mask_input);
-absl::Status CheckAttentionSizes(const AttentionAttributes& attributes, const NodeSpec& spec);
+// Unimplemented: what cuDNN's kernels do not take, these among them.
+absl::Status CheckCudnnAttention(const AttentionAttributes& attributes, const NodeSpec& spec,
+                                 int mask_input);
 
 // Sets the mask and the scale of `call`, whose geometry and dtype are set; what cuDNN has no form
 // for is a bias.

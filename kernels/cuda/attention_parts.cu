@@ -1,8 +1,5 @@
-#include <limits>
-
 #include "kernels/cuda/attention_parts.h"
-#include "kernels/cuda/elements.cuh"
-#include "kernels/cuda/fault.cuh"
+#include "kernels/cuda/attention_rules.cuh"
 #include "kernels/cuda/index_math.cuh"
 #include "kernels/cuda/kernel_list.h"
 #include "kernels/cuda/rows.cuh"
@@ -53,39 +50,6 @@ absl::Status LaunchAppend(const AppendedHeads& h, int64_t count, cudaStream_t st
   return Launch(AppendHeadsLoop<Index, By>, Blocks(count), kThreads, 0, stream,
                 static_cast<const uint4*>(h.past), static_cast<const uint4*>(h.fresh),
                 static_cast<uint4*>(h.to), index(count), runs);
-}
-
-// The keys [begin, end) that a row may attend before the mask; see AttendedKeys.
-struct KeySpan {
-  int64_t begin, end;
-};
-__device__ inline KeySpan SpanOf(const AttentionRules& r, int64_t batch, int64_t row) {
-  int64_t position = row + r.past_len;
-  KeySpan span = {0, r.mask == nullptr ? r.keys : r.mask_len};
-  if (r.counts != nullptr) {
-    int64_t count = r.counts[batch];
-    if (count < 0 || count > r.keys) {
-      ReportBadIndex(r.fault, batch, count, r.keys + 1);
-      count = 0;
-    }
-    position = row + count - r.q_len;
-    span.end = count < span.end ? count : span.end;
-  }
-  if (r.causal && position + 1 < span.end) span.end = position + 1;
-  if (r.right >= 0 && r.right < span.end - position) span.end = position + r.right + 1;
-  if (r.left >= 0 && r.left <= position) span.begin = position - r.left;
-  if (span.end < 0) span.end = 0;
-  if (span.begin > span.end) span.begin = span.end;
-  return span;
-}
-
-template <typename M>
-__device__ inline float Masked(M element) {
-  if constexpr (std::is_same_v<M, bool>) {
-    return element ? 0.0f : -std::numeric_limits<float>::infinity();
-  } else {
-    return Load(element);
-  }
 }
 
 // A warp for each row. Scores that do not count get the lowest number, which is finite; masks whose

@@ -1,6 +1,7 @@
 // The surroundings of cuDNN's attention: caches that grow, masks, and rows that attend nothing.
 #pragma once
 
+#include "kernels/cuda/attention_rules.h"
 #include "kernels/cuda/status.h"
 #include "kernels/shapes/attention.h"
 
@@ -16,19 +17,6 @@ struct AppendedHeads {
   int64_t fresh_batch = 0, fresh_head = 0, fresh_row = 0;  // in elements
 };
 absl::Status AppendHeads(const AppendedHeads& heads, cudaStream_t stream);
-
-// Which keys a query attends, and where what says so lies.
-struct AttentionRules {
-  const void* mask = nullptr;  // may be null
-  DType mask_dtype = DType::kUndefined;
-  const int64_t* counts = nullptr;  // nonpad_kv_seqlen; may be null
-  bool causal = false;
-  int64_t left = -1, right = -1;  // windows
-  int64_t batch = 1, heads = 1;   // of the rules; 1 where all batches or heads have the same
-  int64_t q_len = 0, past_len = 0, keys = 0;
-  int64_t mask_batch = 0, mask_head = 0, mask_row = 0, mask_len = 0;
-  DeviceFaultSite fault;
-};
 
 // Writes what is added to scores, rows `row` elements apart, and for each row whether it attends
 // nothing.

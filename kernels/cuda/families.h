@@ -11,6 +11,7 @@ KernelList AllReduceKernels();
 KernelList ArgReduceKernels();
 KernelList AttentionGradientKernels();
 KernelList AttentionKernels();
+KernelList TiledAttentionKernels();  // tried after AttentionKernels
 KernelList BatchNormalizationGradientKernels();
 KernelList BatchNormalizationKernels();
 KernelList BinaryKernels();

@@ -16,6 +16,7 @@ constexpr Family kFamilies[] = {
     cuda::ArgReduceKernels,
     cuda::AttentionGradientKernels,
     cuda::AttentionKernels,
+    cuda::TiledAttentionKernels,
     cuda::BatchNormalizationGradientKernels,
     cuda::BatchNormalizationKernels,
     cuda::ConstantOfShapeKernels,

@@ -14,6 +14,7 @@ struct GradientCase {
   std::string attributes = "";  // "is_causal = 1, "
   Dims mask = {};               // empty: none
   DType mask_dtype = DType::kBool;
+  std::string softcap = "0.0";
   std::string wanted[3] = {"x", "y", "z"};  // names of dQ, dK and dV; empty: none
 };
 
@@ -36,8 +37,8 @@ std::string GraphOf(const GradientCase& c, DType dtype) {
   const std::string mask = c.mask.empty() ? "" : "e";
   const std::string counts = !c.has_counts ? "" : c.mask.empty() ? "e" : "f";
   return absl::StrCat("(", absl::StrJoin(outputs, ", "), ") { ", absl::StrJoin(c.wanted, ", "),
-                      " = onward.AttentionGradient <", heads, c.attributes,
-                      "softcap = 0.0> (a, b, c, d, ", mask, ", ", counts, ") }");
+                      " = onward.AttentionGradient <", heads, c.attributes, "softcap = ", c.softcap,
+                      "> (a, b, c, d, ", mask, ", ", counts, ") }");
 }
 
 std::vector<Tensor> InputsOf(const GradientCase& c, DType dtype, uint32_t seed) {
@@ -82,6 +83,7 @@ TEST(EmulatedAttentionGradient, IsTheCpus) {
       {.q_len = 3, .keys = 9, .has_counts = true, .attributes = "is_causal = 1, ", .mask = {3, 9}},
       {.q_heads = 4, .wanted = {"", "y", ""}},
       {.q_heads = 4, .wanted = {"x", "", "z"}},
+      {.q_heads = 4, .q_len = 1, .keys = 1},
       {.batch = 0},
       {.q_len = 0},
       {.keys = 0},
@@ -113,6 +115,38 @@ TEST(EmulatedAttentionGradient, OfDrawnSizesIsTheCpus) {
       c.mask_dtype = draw.From(0, 1) == 0 ? DType::kBool : DType::kFloat32;
     }
     ExpectGradients(c, kTypes[seed % 2], seed);
+  }
+}
+
+// Of kernels of our own: float32, and what cuDNN refuses.
+TEST(EmulatedAttentionGradient, InTilesIsTheCpus) {
+  const GradientCase cases[] = {
+      {},
+      {.q_heads = 6, .q_len = 70, .keys = 130, .packed = true, .attributes = "is_causal = 1, "},
+      {.q_len = 3, .keys = 140, .head_size = 6, .v_head_size = 5},
+      {.head_size = 128, .v_head_size = 65, .attributes = "scale = 0.1, "},
+      {.q_len = 150, .keys = 150, .attributes = "is_causal = 1, left_window_size = 9, "},
+      {.q_len = 130, .keys = 70, .attributes = "left_window_size = 1, right_window_size = 1, "},
+      {.q_heads = 4, .mask = {5, 5}},
+      {.q_len = 66, .keys = 66, .mask = {2, 2, 66, 66}, .mask_dtype = DType::kFloat32},
+      {.attributes = "is_causal = 1, ", .mask = {1, 2, 5, 3}},
+      {.q_len = 3, .keys = 90, .has_counts = true, .attributes = "is_causal = 1, "},
+      {.q_heads = 4, .wanted = {"", "y", ""}},
+      {.q_heads = 4, .wanted = {"x", "", "z"}},
+      {.q_len = 1, .keys = 1},
+      {.batch = 0},
+      {.q_len = 0},
+      {.keys = 0},
+  };
+  for (const DType dtype : {DType::kFloat32, DType::kFloat16, DType::kBFloat16}) {
+    for (GradientCase c : cases) {
+      const double tolerance = 6 * ToleranceOf(dtype);
+      c.softcap = "3.0";
+      ExpectAsCpu(GraphOf(c, dtype), InputsOf(c, dtype, 1), tolerance);
+      c.softcap = "0.0";
+      if (dtype == DType::kFloat32)
+        ExpectAsCpu(GraphOf(c, dtype), InputsOf(c, dtype, 1), tolerance);
+    }
   }
 }
 

@@ -180,15 +180,38 @@ TEST(EmulatedAttention, OfGrowingKeysHasOnePlan) {
   EXPECT_EQ(Counted().heuristics, 2);  // up to 64 positions, and up to 128
 }
 
-TEST(EmulatedAttention, RunsInPartsWhereCudnnRefusesIt) {
-  const AttentionCase odd = {.head_size = 6, .v_head_size = 6};
-  const AttentionCase capped = {.attributes = "softcap = 2.0, "};
-  for (const auto& [c, dtype] : std::vector<std::pair<AttentionCase, DType>>{
-           {{}, DType::kFloat32}, {odd, DType::kFloat16}, {capped, DType::kFloat16}}) {
-    ResetCounters();
-    ExpectAsCpu(GraphOf(c, dtype), InputsOf(c, dtype, 1), 4 * ToleranceOf(dtype));
-    EXPECT_EQ(Counted().attentions, 0);
+// Of kernels of our own: float32, and what cuDNN refuses.
+TEST(EmulatedAttention, InTilesIsTheCpus) {
+  const AttentionCase cases[] = {
+      {},
+      {.q_heads = 6, .q_len = 70, .new_len = 130, .packed = true, .attributes = "is_causal = 1, "},
+      {.q_len = 3, .new_len = 140, .head_size = 6, .v_head_size = 5},
+      {.head_size = 128, .v_head_size = 65, .attributes = "scale = 0.1, "},
+      {.q_len = 150, .new_len = 150, .attributes = "is_causal = 1, left_window_size = 9, "},
+      {.q_len = 130, .new_len = 70, .attributes = "left_window_size = 1, right_window_size = 1, "},
+      {.q_heads = 4, .mask = {5, 5}},
+      {.q_len = 66, .new_len = 66, .mask = {2, 2, 66, 66}, .mask_dtype = DType::kFloat32},
+      {.attributes = "is_causal = 1, ", .mask = {1, 2, 5, 3}},
+      {.q_len = 3, .new_len = 90, .has_counts = true, .attributes = "is_causal = 1, "},
+      {.batch = 0},
+      {.q_len = 0},
+      {.new_len = 0},
+  };
+  for (const DType dtype : {DType::kFloat32, DType::kFloat16, DType::kBFloat16}) {
+    for (AttentionCase c : cases) {
+      absl::StrAppend(&c.attributes, "softcap = 3.0, ");
+      ExpectAsCpu(GraphOf(c, dtype), InputsOf(c, dtype, 1), 4 * ToleranceOf(dtype));
+      if (dtype != DType::kFloat32) continue;
+      c.attributes.resize(c.attributes.size() - std::string("softcap = 3.0, ").size());
+      ExpectAsCpu(GraphOf(c, dtype), InputsOf(c, dtype, 1), 4 * ToleranceOf(dtype));
+    }
   }
+}
+
+TEST(EmulatedAttention, OfCachesInFloat32RunsInParts) {
+  const AttentionCase c = {.q_len = 2, .new_len = 2, .past_len = 3, .has_past = true};
+  ExpectAsCpu(GraphOf(c, DType::kFloat32), InputsOf(c, DType::kFloat32, 1),
+              4 * ToleranceOf(DType::kFloat32));
 }
 
 TEST(EmulatedAttention, PartsComeWithAReason) {
@@ -197,13 +220,14 @@ TEST(EmulatedAttention, PartsComeWithAReason) {
   options.provider = "cuda";
   options.log = [&](const LogRecord& record) { absl::StrAppend(&log, record.message); };
   const auto session =
-      Session::Create(*testing::ModelFromText("g (float[1, 2, 3, 8] a) => (float[1, 2, 3, 8] y) "
+      Session::Create(*testing::ModelFromText("g (double[1, 2, 3, 8] a) => (double[1, 2, 3, 8] y) "
                                               "{ y = Attention (a, a, a) }"),
                       options);
   ASSERT_TRUE(session.ok()) << session.status();
-  EXPECT_NE(log.find("by attention_cudnn: cuDNN's attention takes float16 and bfloat16"),
-            std::string::npos)
-      << log;
+  for (const char* reason : {"by attention_cudnn: cuDNN's attention takes float16 and bfloat16",
+                             "by attention_cuda: sums are in float32"}) {
+    EXPECT_NE(log.find(reason), std::string::npos) << log;
+  }
 }
 
 TEST(EmulatedAttention, ACountOutOfRangeIsAnError) {

@@ -28,6 +28,7 @@ const std::map<std::string, std::string> kTestedElsewhere = {
     {"after_cuda", "elementwise_test"},
     {"all_reduce_cuda", "cli/launch_cuda_test"},
     {"attention_cudnn", "attention_test"},
+    {"attention_gradient_cuda", "attention_gradient_test"},
     {"attention_gradient_cudnn", "attention_gradient_test"},
     {"batch_normalization_gradient_cuda", "batch_normalization_test"},
     {"bernoulli_cuda", "random_test"},
