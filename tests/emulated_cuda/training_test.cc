@@ -199,6 +199,16 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Combine(::testing::Values("BFLOAT16", "FLOAT16 loss_scale: 256"),
                        ::testing::Values(Order::kEager, Order::kLate, Order::kRandom)));
 
+TEST(DeviceTraining, OfATransformerInFloat32) {
+  Configure({.order = Order::kLate});
+  const char* const optimizer = "optimizer { sgd { lr: 0.01 } }";
+  ResetCounters();
+  ExpectFiftyEqualLosses(TrainerOn("cuda", optimizer, Transformer).get(),
+                         TrainerOn("cpu", optimizer, Transformer).get());
+  EXPECT_EQ(Counted().attentions, 0) << "by tiles";
+  Configure({});
+}
+
 // A checkpoint of the device is one of the CPU, and the other way round.
 TEST(DeviceTraining, CheckpointsFitBoth) {
   Configure({});
