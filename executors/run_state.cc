@@ -135,6 +135,8 @@ absl::Status RunState::Run(uint64_t run_index, const RunOptions* options) {
         absl::StrCat("the run executes more nodes than the limit of ", top_->max_executed_nodes_,
                      " (SessionOptions::max_executed_nodes)"));
   }
+  if (parent_ != nullptr && top_->options_ != nullptr)
+    ONWARD_RETURN_IF_ERROR(top_->LetDeviceFollow());
   const absl::Status status = RunAll();
   if (status.ok()) return status;
   AbandonDeviceWork();

@@ -104,6 +104,7 @@ class RunState : public RunServices {
   void BeginDeviceWork();            // of a run
   void AbandonDeviceWork();          // of a run that failed
   absl::Status WaitForDevice();
+  absl::Status LetDeviceFollow();  // before a turn of a body in a run that may end
   absl::Status ShowOutputs(int32_t s) const;
   std::vector<std::string> InputTypes(const Step& step) const;  // as TraceEvent has them
   absl::Status RunDynamic(int32_t s);
@@ -128,6 +129,8 @@ class RunState : public RunServices {
   int64_t executed_nodes_ = 0;
   BatchSlice batch_slice_;               // of top_
   const RunOptions* options_ = nullptr;  // of top_, while it runs; null: nothing may end the run
+  int turns_ahead_ = 0;                  // of bodies of top_, which the device may not have done
+  int turns_allowed_ = 1;                // so many
   std::shared_ptr<const Binding> binding_;
   std::vector<SlotValue> slots_;
   std::vector<Owned> owned_;

@@ -1,5 +1,6 @@
 // The part of a run state that a device needs: recorded work, faults, waiting for the end.
 #include <algorithm>
+#include <chrono>
 
 #include "absl/strings/str_cat.h"
 #include "executors/run_state.h"
@@ -64,6 +65,21 @@ absl::Status RunState::WaitForDevice() {
   if (program_.communicator != nullptr)
     ONWARD_RETURN_IF_ERROR(program_.communicator->WaitFor(stream()));
   return program_.providers.back()->Synchronize(stream());
+}
+
+// What lies on the stream cannot be taken back, so a run ends no sooner than the device has done
+// it. Turns are waited for together, as many as take the device some milliseconds.
+absl::Status RunState::LetDeviceFollow() {
+  constexpr int kMostTurns = 64;
+  constexpr auto kShort = std::chrono::milliseconds(1), kLong = std::chrono::milliseconds(3);
+  if (device_run_ == nullptr || ++turns_ahead_ < turns_allowed_) return absl::OkStatus();
+  turns_ahead_ = 0;
+  const auto begin = std::chrono::steady_clock::now();
+  ONWARD_RETURN_IF_ERROR(WaitForDevice());
+  const auto waited = std::chrono::steady_clock::now() - begin;
+  if (waited < kShort) turns_allowed_ = std::min(2 * turns_allowed_, kMostTurns);
+  if (waited > kLong) turns_allowed_ = std::max(turns_allowed_ / 2, 1);
+  return absl::OkStatus();
 }
 
 absl::Status RunState::Finish() {
