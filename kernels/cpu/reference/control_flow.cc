@@ -141,8 +141,8 @@ class Loop : public ControlFlow {
   const BodyMemories& memories_;
 };
 
-Made MakeIfOnHost(const NodeSpec& spec) { return MakeIf(spec, kHostMemories); }
-Made MakeLoopOnHost(const NodeSpec& spec) { return MakeLoop(spec, kHostMemories); }
+Made MakeIfOnHost(const NodeSpec& spec) { return MakeIf(spec, HostMemories()); }
+Made MakeLoopOnHost(const NodeSpec& spec) { return MakeLoop(spec, HostMemories()); }
 
 constexpr KernelEntry kKernels[] = {
     {"", "If", "if_reference", MakeIfOnHost},

@@ -31,7 +31,10 @@ const BodyMemory& Host(const Body&, int) {
 
 }  // namespace
 
-constexpr BodyMemories kHostMemories = {Host, Host};
+const BodyMemories& HostMemories() {
+  static constexpr BodyMemories memories = {Host, Host};
+  return memories;
+}
 
 absl::Status CopyOnHost(const RowsOfBytes& rows) {
   for (int64_t i = 0; i < rows.rows && rows.bytes > 0; ++i) {

@@ -11,7 +11,7 @@
 namespace onward::kernels::cpu {
 
 // The memory of every value of a body that the host runs.
-extern const BodyMemories kHostMemories;
+const BodyMemories& HostMemories();
 
 absl::Status CopyOnHost(const RowsOfBytes& rows);
 

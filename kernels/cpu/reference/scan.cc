@@ -175,7 +175,7 @@ absl::StatusOr<std::vector<StackAxis>> ReadAxes(const NodeSpec& spec, const char
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeScanOnHost(const NodeSpec& spec) {
-  return MakeScan(spec, kHostMemories);
+  return MakeScan(spec, HostMemories());
 }
 
 constexpr KernelEntry kKernels[] = {
