@@ -3,6 +3,7 @@
 #include <boost/context/fiber.hpp>
 #include <cstddef>
 #include <utility>
+#include <vector>
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
@@ -19,6 +20,7 @@
 #define ONWARD_THREAD_SANITIZER
 #endif
 #if defined(ONWARD_ADDRESS_SANITIZER)
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #elif defined(ONWARD_THREAD_SANITIZER)
 #include <sanitizer/tsan_interface.h>
@@ -36,12 +38,33 @@ Fiber::Stack*& RunningStack() {
   return running;
 }
 
-// One side of a change between two stacks, as sanitizers know it.
+// Stacks that have ended are kept for the next fibers, under the device's lock: sanitizers take
+// long to make one.
+class KeptStacks {
+ public:
+  static context::stack_context allocate() {
+    if (Kept().empty()) return context::fixedsize_stack(kStackBytes).allocate();
+    const context::stack_context stack = Kept().back();
+    Kept().pop_back();
+#if defined(ONWARD_ADDRESS_SANITIZER)
+    __asan_unpoison_memory_region(static_cast<char*>(stack.sp) - stack.size, stack.size);
+#endif
+    return stack;
+  }
+  static void deallocate(context::stack_context& stack) { Kept().push_back(stack); }
+
+ private:
+  static std::vector<context::stack_context>& Kept() {
+    static auto* const kept = new std::vector<context::stack_context>;
+    return *kept;
+  }
+};
+
+// One side of a change between two stacks, as AddressSanitizer knows it.
 struct Side {
   const void* bottom = nullptr;
   size_t size = 0;
-  void* fake = nullptr;    // AddressSanitizer's frames, while the side waits
-  void* thread = nullptr;  // ThreadSanitizer's
+  void* fake = nullptr;  // frames, while the side waits
 };
 
 // Called on `from` before the change; `ends`: `from` is left for good.
@@ -49,8 +72,6 @@ void BeginSwitch([[maybe_unused]] Side& from, [[maybe_unused]] const Side& to,
                  [[maybe_unused]] bool ends) {
 #if defined(ONWARD_ADDRESS_SANITIZER)
   __sanitizer_start_switch_fiber(ends ? nullptr : &from.fake, to.bottom, to.size);
-#elif defined(ONWARD_THREAD_SANITIZER)
-  __tsan_switch_to_fiber(to.thread, 0);
 #endif
 }
 
@@ -61,18 +82,33 @@ void EndSwitch([[maybe_unused]] const Side& to, [[maybe_unused]] Side& from) {
 #endif
 }
 
+#if defined(ONWARD_THREAD_SANITIZER)
+// ThreadSanitizer's, kept as the stacks are.
+std::vector<void*>& EndedThreads() {
+  static auto* const ended = new std::vector<void*>;
+  return *ended;
+}
+
+void* TakeThread() {
+  if (EndedThreads().empty()) return __tsan_create_fiber(0);
+  void* const thread = EndedThreads().back();
+  EndedThreads().pop_back();
+  return thread;
+}
+#endif
+
 }  // namespace
 
 struct Fiber::Stack {
   explicit Stack(std::function<void()> function) : run(std::move(function)) {
-    context::stack_context memory = allocator.allocate();
+    const context::stack_context memory = KeptStacks::allocate();
     own.size = memory.size;
     own.bottom = static_cast<char*>(memory.sp) - memory.size;
 #if defined(ONWARD_THREAD_SANITIZER)
-    own.thread = __tsan_create_fiber(0);
+    thread = TakeThread();
 #endif
     rest = context::fiber(std::allocator_arg, context::preallocated(memory.sp, memory.size, memory),
-                          allocator, [this](context::fiber&& from) {
+                          KeptStacks(), [this](context::fiber&& from) {
                             EndSwitch(own, caller);
                             back = std::move(from);
                             run();
@@ -82,16 +118,16 @@ struct Fiber::Stack {
   }
   ~Stack() {
 #if defined(ONWARD_THREAD_SANITIZER)
-    __tsan_destroy_fiber(own.thread);
+    EndedThreads().push_back(thread);
 #endif
   }
   Stack(const Stack&) = delete;
   Stack& operator=(const Stack&) = delete;
 
   const std::function<void()> run;
-  context::fixedsize_stack allocator = context::fixedsize_stack(kStackBytes);
   context::fiber rest, back;  // where the fiber waits, and who resumed it
   Side own, caller;
+  void* thread = nullptr;  // ThreadSanitizer's
 };
 
 Fiber::Fiber() = default;
@@ -100,14 +136,20 @@ Fiber::Fiber(Fiber&&) noexcept = default;
 Fiber& Fiber::operator=(Fiber&&) noexcept = default;
 Fiber::~Fiber() = default;
 
+// ThreadSanitizer counts calls and returns of each fiber: it changes here in both directions, so
+// that a fiber has returned from all that it called.
 bool Fiber::Resume() {
   Stack& stack = *stack_;
   Stack* const before = std::exchange(RunningStack(), &stack);
-#if defined(ONWARD_THREAD_SANITIZER)
-  stack.caller.thread = __tsan_get_current_fiber();
-#endif
   BeginSwitch(stack.caller, stack.own, /*ends=*/false);
+#if defined(ONWARD_THREAD_SANITIZER)
+  void* const caller = __tsan_get_current_fiber();
+  __tsan_switch_to_fiber(stack.thread, 0);
+#endif
   stack.rest = std::move(stack.rest).resume();
+#if defined(ONWARD_THREAD_SANITIZER)
+  __tsan_switch_to_fiber(caller, 0);
+#endif
   EndSwitch(stack.caller, stack.own);
   RunningStack() = before;
   return static_cast<bool>(stack.rest);
