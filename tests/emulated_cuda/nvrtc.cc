@@ -56,12 +56,12 @@ void WriteSources(const _nvrtcProgram& program, const fs::path& folder) {
 // Returns whether the compiler made the library.
 bool Compile(_nvrtcProgram& program, const fs::path& folder) {
   WriteSources(program, folder);
-  const std::string command = std::string(ONWARD_COMPILER) +
-                              " -std=c++20 -O1 -shared -fPIC -w -Werror=narrowing -isystem " +
-                              ONWARD_CUDA_INCLUDE + " -include " + ONWARD_DEVICE_CODE + " -I '" +
-                              folder.string() + "' '" + (folder / "kernel.cc").string() + "' -o '" +
-                              (folder / "kernel.so").string() + "' '" + ONWARD_DEVICE_LIBRARY +
-                              "' > '" + (folder / "log").string() + "' 2>&1";
+  const std::string command =
+      std::string(ONWARD_COMPILER) + " -std=c++20 -O1 -shared -fPIC -w -Werror=narrowing " +
+      ONWARD_SANITIZER_OPTIONS + " -isystem " + ONWARD_CUDA_INCLUDE + " -include " +
+      ONWARD_DEVICE_CODE + " -I '" + folder.string() + "' '" + (folder / "kernel.cc").string() +
+      "' -o '" + (folder / "kernel.so").string() + "' '" + ONWARD_DEVICE_LIBRARY + "' > '" +
+      (folder / "log").string() + "' 2>&1";
   const bool made = std::system(command.c_str()) == 0;
   program.log = ReadFile(folder / "log");
   if (!made) return false;
