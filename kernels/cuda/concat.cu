@@ -30,7 +30,8 @@ class Concat : public Kernel {
   absl::Status Run(RunContext& context) const override {
     const TensorView& whole = context.output(0);
     const auto& parts = context.state<Parts>();
-    if (parts.count == 1 && context.input(0).data == whole.data) return absl::OkStatus();
+    const bool is_there = parts.count == 1 && context.input(0).data == whole.data;
+    if (is_there || whole.num_elements() == 0) return absl::OkStatus();
     const int64_t size = SizeOf(whole.dtype);
     for (int i = 0; i < static_cast<int>(parts.count); ++i) {
       const Part part = PartOf(parts, i, size);
@@ -54,6 +55,7 @@ class Split : public Kernel {
   }
   absl::Status Run(RunContext& context) const override {
     const TensorView& whole = context.input(0);
+    if (whole.num_elements() == 0) return absl::OkStatus();
     const auto& parts = context.state<Parts>();
     const int64_t size = SizeOf(whole.dtype);
     for (int i = 0; i < static_cast<int>(parts.count); ++i) {
