@@ -44,18 +44,24 @@ class KeptStacks {
  public:
   static context::stack_context allocate() {
     if (Kept().empty()) return context::fixedsize_stack(kStackBytes).allocate();
-    const context::stack_context stack = Kept().back();
+    char* const bottom = Kept().back();
     Kept().pop_back();
 #if defined(ONWARD_ADDRESS_SANITIZER)
-    __asan_unpoison_memory_region(static_cast<char*>(stack.sp) - stack.size, stack.size);
+    __asan_unpoison_memory_region(bottom, kStackBytes);
 #endif
+    context::stack_context stack;
+    stack.size = kStackBytes;
+    stack.sp = bottom + kStackBytes;
     return stack;
   }
-  static void deallocate(context::stack_context& stack) { Kept().push_back(stack); }
+  static void deallocate(context::stack_context& stack) {
+    Kept().push_back(static_cast<char*>(stack.sp) - stack.size);
+  }
 
  private:
-  static std::vector<context::stack_context>& Kept() {
-    static auto* const kept = new std::vector<context::stack_context>;
+  // Their lowest addresses: one that lies behind a stack would not count as holding it.
+  static std::vector<char*>& Kept() {
+    static auto* const kept = new std::vector<char*>;
     return *kept;
   }
 };
