@@ -15,6 +15,7 @@
 #include "graph/infer/infer.h"
 #include "graph/ir/graph_edit.h"
 #include "graph/ops/onward_schemas.h"
+#include "kernels/cpu/machine_peak.h"
 #include "kernels/make_kernel.h"
 #include "onward/status.h"
 
@@ -124,7 +125,8 @@ absl::StatusOr<Compiled> CompileModel(Graph graph, const SessionOptions& options
   PassOptions pass_options;
   pass_options.excess_precision = options.precision != Precision::kStrict;
   pass_options.fuses_narrow_floats = pass_options.excess_precision && !provider->is_host();
-  pass_options.narrow_products = options.precision == Precision::kFast;
+  pass_options.narrow_products =
+      options.precision == Precision::kFast && kernels::cpu::UsesBf16Products();
   pass_options.evaluate = [&](const Graph& g, NodeId id) {
     return EvaluateOnCpu(g, id, kernel_options);
   };

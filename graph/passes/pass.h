@@ -29,7 +29,7 @@ struct PassOptions {
   // parts give NaN.
   bool excess_precision = true;
   bool fuses_narrow_floats = false;  // the device has fused ops in floats of 16 bits
-  bool narrow_products = false;      // kernels may multiply float32 as bfloat16
+  bool narrow_products = false;      // kernels multiply float32 as bfloat16
   bool verify = true;                // the graph is verified after every pass
 };
 

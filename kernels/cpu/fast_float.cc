@@ -26,8 +26,8 @@ absl::Status CheckBf16Products(const NodeSpec& spec) {
 }
 
 bool PairsAreFaster(const NodeSpec& spec) {
-  const bool is_named = HasTargetLimit() || spec.options().cpu_targets != ~TargetMask{0};
-  return TargetOf(spec) != Target::kAvx512Bf16 || is_named || MultipliesPairsFaster();
+  const bool is_named = spec.options().cpu_targets != ~TargetMask{0};
+  return TargetOf(spec) != Target::kAvx512Bf16 || is_named || UsesBf16Products();
 }
 
 absl::Status CheckPairsAreFaster(const NodeSpec& spec) {

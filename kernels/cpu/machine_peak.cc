@@ -145,6 +145,12 @@ bool MultipliesPairsFaster() {
   return faster;
 }
 
+bool UsesBf16Products() {
+  const TargetMask bf16 = AllowedTargets() & kBf16Targets;
+  if (bf16 == 0) return false;
+  return Widest(bf16) != Target::kAvx512Bf16 || HasTargetLimit() || MultipliesPairsFaster();
+}
+
 Bandwidth MeasureBandwidth(int threads, int64_t bytes, int rounds) {
   ThreadPool pool(threads);
   const PeakLoops& loops = kPeaksPerTarget.For(VectorTarget())();
