@@ -284,7 +284,9 @@ template <MakeOfColumns kMake>
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const NodeSpec& spec) {
   ONWARD_RETURN_IF_ERROR(CheckFloat32(spec));
   ONWARD_ASSIGN_OR_RETURN(const GemmTileKernels* tiles, TilesOf(spec));
-  return kMake(spec, std::make_unique<Columns>(*tiles, PairsAreFaster(spec)));
+  // A row has the same bits alone and among many where that is asked for.
+  const bool same_for_any_rows = spec.options().deterministic;
+  return kMake(spec, std::make_unique<Columns>(*tiles, same_for_any_rows || PairsAreFaster(spec)));
 }
 
 constexpr KernelEntry kKernels[] = {
