@@ -21,7 +21,7 @@ class ConvAlgorithm {
 };
 using ConvAlgorithmOr = absl::StatusOr<std::unique_ptr<ConvAlgorithm>>;
 
-// Products of filters and patches (conv.cc). `packed`: by PackFilters for `form`, or empty for
+// Products of filters and patches (conv.cc). `packed`: by PackFloatFilters for `form`, or empty for
 // filters that are read as they are, which is of ConvForm::kPixelLanes.
 std::unique_ptr<ConvAlgorithm> ConvProducts(const GemmTileKernels& tiles, ActivationSpec activation,
                                             ConvForm form, Tensor packed);

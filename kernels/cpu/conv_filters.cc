@@ -18,8 +18,8 @@ struct FilterCounts {
   int64_t groups, filters, channels;  // filters and channels of one group
 };
 
-// Copies what PackFilters made to `live` (PackedFilters of each group, with their channels and kept
-// taps), leaving the other taps out.
+// Copies what PackFloatFilters made to `live` (PackedFilters of each group, with their channels and
+// kept taps), leaving the other taps out.
 void CopyLiveFilters(const GemmTileKernels& tiles, ConvForm form, const float* packed,
                      FilterCounts counts, const TapRanges& taps, float* live) {
   // Axes that are not there have one tap.
@@ -54,8 +54,8 @@ void CopyLiveFilters(const GemmTileKernels& tiles, ConvForm form, const float* p
 
 }  // namespace
 
-absl::StatusOr<Tensor> PackFilters(const GemmTileKernels& tiles, ConvForm form, const Tensor& w,
-                                   int64_t groups) {
+absl::StatusOr<Tensor> PackFloatFilters(const GemmTileKernels& tiles, ConvForm form,
+                                        const Tensor& w, int64_t groups) {
   const int64_t m = w.dims()[0] / groups, k = NumElements(w.dims(), 1, w.rank());
   const int64_t row_tiles = CeilDiv(m, tiles.tile_rows);
   const bool pixel_lanes = form == ConvForm::kPixelLanes;
@@ -81,8 +81,8 @@ absl::StatusOr<Tensor> PackFilters(const GemmTileKernels& tiles, ConvForm form, 
   return packed;
 }
 
-absl::StatusOr<Tensor> UnpackFilters(const GemmTileKernels& tiles, ConvForm form,
-                                     const Tensor& packed, DimsView dims, int64_t groups) {
+absl::StatusOr<Tensor> UnpackFloatFilters(const GemmTileKernels& tiles, ConvForm form,
+                                          const Tensor& packed, DimsView dims, int64_t groups) {
   const int64_t m = dims[0] / groups, k = NumElements(dims, 1, dims.size());
   const bool pixel_lanes = form == ConvForm::kPixelLanes;
   const int64_t parts = CeilDiv(m, pixel_lanes ? tiles.tile_rows : tiles.tile_cols);
@@ -108,7 +108,7 @@ absl::StatusOr<Tensor> PackConstantFilters(const NodeSpec& spec, const GemmTileK
                                            ConvForm form, int64_t groups) {
   const Tensor* w = spec.constant(1);
   if (w == nullptr || w->num_elements() == 0 || w->dims()[0] % groups != 0) return Tensor();
-  ONWARD_ASSIGN_OR_RETURN(Tensor packed, PackFilters(tiles, form, *w, groups));
+  ONWARD_ASSIGN_OR_RETURN(Tensor packed, PackFloatFilters(tiles, form, *w, groups));
   spec.ReleaseConstant(1);
   return packed;
 }

@@ -9,11 +9,11 @@
 namespace onward::kernels::cpu {
 
 // Filters w [groups * filters, k...] in the order in which `form` reads them.
-absl::StatusOr<Tensor> PackFilters(const GemmTileKernels& tiles, ConvForm form, const Tensor& w,
-                                   int64_t groups);
-// The filters of these dims that PackFilters packed.
-absl::StatusOr<Tensor> UnpackFilters(const GemmTileKernels& tiles, ConvForm form,
-                                     const Tensor& packed, DimsView dims, int64_t groups);
+absl::StatusOr<Tensor> PackFloatFilters(const GemmTileKernels& tiles, ConvForm form,
+                                        const Tensor& w, int64_t groups);
+// The filters of these dims that PackFloatFilters packed.
+absl::StatusOr<Tensor> UnpackFloatFilters(const GemmTileKernels& tiles, ConvForm form,
+                                          const Tensor& packed, DimsView dims, int64_t groups);
 
 // The constant filters of a convolution (input 1, [filters, k] of each group) in the order in which
 // `form` reads them; the constant's memory can then be given back. Empty where they are not

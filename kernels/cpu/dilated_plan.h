@@ -22,8 +22,8 @@ struct DilatedPlan {
   struct Reach {
     int64_t tap, region;
     int64_t filter_tap;  // of all taps, those that meet only padding included
-    bool starts;      // no tap before it reaches the region
-    int64_t patches;  // outputs before it among the packed patches
+    bool starts;         // no tap before it reaches the region
+    int64_t patches;     // outputs before it among the packed patches
   };
 
   PatchWindow window;  // of the taps that meet the image

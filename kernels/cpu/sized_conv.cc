@@ -71,7 +71,7 @@ class SizedConv : public Kernel {
     if (way == kWinograd2 || way == kWinograd4)
       return WinogradProducts(tiles_, activation_, way == kWinograd2 ? 2 : 4, w);
     const ConvForm form = FormOf(way);
-    ONWARD_ASSIGN_OR_RETURN(packed_[way], PackFilters(tiles_, form, w, attributes_.group));
+    ONWARD_ASSIGN_OR_RETURN(packed_[way], PackFloatFilters(tiles_, form, w, attributes_.group));
     filters_ = Tensor();  // they are in `packed_`
     return ConvProducts(tiles_, activation_, form, packed_[way]);
   }
@@ -83,7 +83,7 @@ class SizedConv : public Kernel {
   absl::StatusOr<Tensor> Filters() const {
     if (!filters_.empty()) return filters_;
     const Way way = packed_[kPixelLanes].empty() ? kChannelLanes : kPixelLanes;
-    return UnpackFilters(tiles_, FormOf(way), packed_[way], filter_dims_, attributes_.group);
+    return UnpackFloatFilters(tiles_, FormOf(way), packed_[way], filter_dims_, attributes_.group);
   }
 
   const GemmTileKernels& tiles_;

@@ -59,9 +59,9 @@ TEST(SizedConv, FiltersAreUnpackedAsTheyWerePacked) {
     for (const int64_t filters : {1, 12, 13, 32, 70}) {
       const Tensor w = testing::RandomFloats({3 * filters, 5, 3, 2}, random);
       for (const cpu::ConvForm form : {cpu::ConvForm::kPixelLanes, cpu::ConvForm::kChannelLanes}) {
-        const auto packed = cpu::PackFilters(tiles, form, w, 3);
+        const auto packed = cpu::PackFloatFilters(tiles, form, w, 3);
         ASSERT_TRUE(packed.ok());
-        const auto unpacked = cpu::UnpackFilters(tiles, form, *packed, w.dims(), 3);
+        const auto unpacked = cpu::UnpackFloatFilters(tiles, form, *packed, w.dims(), 3);
         ASSERT_TRUE(unpacked.ok());
         EXPECT_EQ(testing::Difference(*unpacked, w, 0, 0), "") << cpu::RowOf(target).name;
       }
