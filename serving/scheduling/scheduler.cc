@@ -195,8 +195,12 @@ void Scheduler::ReadSome(Lock& lock, Line& line) {
   WaitingRequests refused;
   for (auto it = unread.begin(); it != unread.end();) {
     const auto each = it++;
-    if (ReadSafely(*each)) continue;
+    // One that is refused has its reply before ReadSafely returns.
     each->scheduled.model->statistics().AddPending(-1);
+    if (ReadSafely(*each)) {
+      each->scheduled.model->statistics().AddPending(1);
+      continue;
+    }
     refused.splice(refused.end(), unread, each);
   }
   lock.lock();
