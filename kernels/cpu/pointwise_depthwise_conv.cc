@@ -3,6 +3,7 @@
 // Lanes are channels.
 #include <algorithm>
 
+#include "kernels/cpu/conv_filters.h"
 #include "kernels/cpu/conv_plan.h"
 #include "kernels/cpu/depthwise_bands.h"
 #include "kernels/cpu/fast_float.h"
@@ -206,20 +207,6 @@ class PointwiseDepthwiseConv : public Kernel {
   PackedFilters filters_;
 };
 
-// [filters][k...] as [block][k][tile_cols].
-absl::StatusOr<Tensor> PackBlocks(const GemmTileKernels& tiles, const Tensor& w) {
-  const int64_t filters = w.dims()[0], k = NumElements(w.dims(), 1, w.rank());
-  ONWARD_ASSIGN_OR_RETURN(Tensor packed,
-                          Tensor::Create(DType::kFloat32, {CeilDiv(filters, tiles.tile_cols), k,
-                                                           int64_t{tiles.tile_cols}}));
-  float* to = packed.mutable_data<float>();
-  for (int64_t c = 0; c < filters; c += tiles.tile_cols, to += k * tiles.tile_cols)
-    tiles.pack_columns_transposed(w.data<float>() + c * k, k,
-                                  static_cast<int>(std::min<int64_t>(tiles.tile_cols, filters - c)),
-                                  k, 1.0f, to);
-  return packed;
-}
-
 absl::StatusOr<std::unique_ptr<Kernel>> MakePointwiseDepthwise(const NodeSpec& spec) {
   ONWARD_RETURN_IF_ERROR(CheckFloat32(spec));
   const Tensor *w = spec.constant(1), *v = spec.constant(2);
@@ -234,8 +221,10 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakePointwiseDepthwise(const NodeSpec& s
   ONWARD_ASSIGN_OR_RETURN(const ActivationSpec activation, ParseActivation(spec));
   const GemmTileKernels& tiles = kGemmTilesPerTarget.For(TargetOf(spec))();
   PackedFilters filters;
-  ONWARD_ASSIGN_OR_RETURN(filters.pointwise, PackBlocks(tiles, *v));
-  ONWARD_ASSIGN_OR_RETURN(filters.depthwise, PackBlocks(tiles, *w));
+  ONWARD_ASSIGN_OR_RETURN(filters.pointwise,
+                          PackFloatFilters(tiles, ConvForm::kChannelLanes, *v, 1));
+  ONWARD_ASSIGN_OR_RETURN(filters.depthwise,
+                          PackFloatFilters(tiles, ConvForm::kChannelLanes, *w, 1));
   const Dims filter_dims(v->dims().begin(), v->dims().end());
   spec.ReleaseConstant(2);
   return std::make_unique<PointwiseDepthwiseConv>(TargetOf(spec), std::move(attributes), pointwise,
