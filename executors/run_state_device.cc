@@ -67,8 +67,8 @@ absl::Status RunState::WaitForDevice() {
   return program_.providers.back()->Synchronize(stream());
 }
 
-// What lies on the stream cannot be taken back, so a run ends no sooner than the device has done
-// it. Turns are waited for together, as many as take the device some milliseconds.
+// Work on a stream cannot be taken back, so a run ends only after the device has done it. The host
+// waits for several turns together, for as many as take the device some milliseconds.
 absl::Status RunState::LetDeviceFollow() {
   constexpr int kMostTurns = 64;
   constexpr auto kShort = std::chrono::milliseconds(1), kLong = std::chrono::milliseconds(3);

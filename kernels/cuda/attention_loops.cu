@@ -12,7 +12,7 @@ namespace {
 
 constexpr float kLeast = -std::numeric_limits<float>::infinity();
 
-// What a thread knows of its rows so far: the largest score, and the sum of powers below it.
+// The state of a thread's rows: the largest score so far, and the sum of powers relative to it.
 struct RunningRows {
   float most[kPart] = {kLeast, kLeast, kLeast, kLeast};
   float sum[kPart] = {};

@@ -118,7 +118,7 @@ TEST(EmulatedAttentionGradient, OfDrawnSizesIsTheCpus) {
   }
 }
 
-// Of kernels of our own: float32, and what cuDNN refuses.
+// Cases that kernels of our own run: float32, and what cuDNN refuses.
 TEST(EmulatedAttentionGradient, InTilesIsTheCpus) {
   const GradientCase cases[] = {
       {},

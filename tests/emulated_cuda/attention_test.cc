@@ -180,7 +180,7 @@ TEST(EmulatedAttention, OfGrowingKeysHasOnePlan) {
   EXPECT_EQ(Counted().heuristics, 2);  // up to 64 positions, and up to 128
 }
 
-// Of kernels of our own: float32, and what cuDNN refuses.
+// Cases that kernels of our own run: float32, and what cuDNN refuses.
 TEST(EmulatedAttention, InTilesIsTheCpus) {
   const AttentionCase cases[] = {
       {},
