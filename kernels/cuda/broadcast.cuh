@@ -19,6 +19,7 @@ __device__ inline int64_t Quotient(int64_t n, int64_t by) {
 template <int N>
 __device__ inline void FindOperands(const BroadcastLoop<N>& loop, int64_t index, int64_t (&at)[N]) {
   for (int n = 0; n < N; ++n) at[n] = 0;
+#pragma unroll 1
   for (int d = 0; d < loop.rank; ++d) {
     // The outermost index is what is left.
     const int64_t rest = d + 1 < loop.rank ? Quotient(index, loop.dims[d]) : 0;
