@@ -63,4 +63,5 @@ target_compile_options(onward_cuda PRIVATE
                        "$<$<COMPILE_LANGUAGE:CUDA>:--generate-code=arch=compute_80,code=[compute_80,sm_80,sm_90]>")
 install(TARGETS onward_cuda LIBRARY DESTINATION lib)
 target_link_libraries(onward_cuda PRIVATE onward_kernels absl CUDA::cudart CUDA::cublasLt ${CUDNN_LIBRARY} ${CMAKE_DL_LIBS})
+onward_precompiled_headers(onward_cuda onward_graph)
 add_dependencies(onward_cuda onward_kernel_headers)
