@@ -1,5 +1,4 @@
-// Conv and onward.FusedConv of floats in one or two dims through cuDNN, NCHW with symmetric
-// padding.
+// Conv and onward.FusedConv of floats in one or two dims through cuDNN, NCHW.
 #include "kernels/shapes/conv.h"
 
 #include <algorithm>
@@ -93,24 +92,11 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeConv(const NodeSpec& spec) {
   const std::optional<SymbolicDims>& w = spec.input_type(1).shape;
   if (!w || (w->size() != 3 && w->size() != 4))
     return absl::UnimplementedError("only 1-D and 2-D convolutions");
-  const size_t spatial = w->size() - 2;
   ONWARD_ASSIGN_OR_RETURN(ConvAttributes attributes, ConvAttributes::Parse(spec));
   const WindowAttributes& window = attributes.window;
   for (const Dims& values : {window.strides, window.dilations, window.pads})
     if (!std::all_of(values.begin(), values.end(), FitsInt))
       return absl::UnimplementedError("strides, dilations or pads of 2^31 and more");
-  const Dims& pads = attributes.window.pads;
-  for (size_t i = 0; pads.size() == 2 * spatial && i < spatial; ++i)
-    if (pads[i] != pads[spatial + i]) return absl::UnimplementedError("asymmetric padding");
-  const bool same = attributes.window.auto_pad == AutoPad::kSameUpper ||
-                    attributes.window.auto_pad == AutoPad::kSameLower;
-  // SAME padding is symmetric for odd kernels that move by one.
-  for (size_t i = 0; same && i < spatial; ++i) {
-    const bool unit_stride = attributes.window.strides.empty() || attributes.window.strides[i] == 1;
-    const Dim& kernel = (*w)[2 + i];
-    if (!unit_stride || !kernel.known() || kernel.value() % 2 == 0)
-      return absl::UnimplementedError("SAME padding that may be asymmetric");
-  }
   ONWARD_ASSIGN_OR_RETURN(const ActivationSpec activation, ParseActivation(spec));
   return std::make_unique<Conv>(std::move(attributes), activation, spec.input_dtype(0),
                                 spec.options().precision);

@@ -28,7 +28,7 @@ Dims ResultsOf(const ConvSizes& s) {
 std::vector<GraphAxis> AxesOf(const ConvSizes& s) {
   std::vector<GraphAxis> axes;
   for (const WindowAxis& axis : s.axes)
-    axes.push_back({axis.pad_begin, axis.pad_begin, axis.stride, axis.dilation});
+    axes.push_back({axis.pad_begin, axis.pad_end, axis.stride, axis.dilation});
   return axes;
 }
 
@@ -40,7 +40,8 @@ int AddContiguous(CudnnGraph& graph, cudnnDataType_t type, const Dims& dims) {
 
 absl::Status CheckConvSizes(const ConvSizes& sizes) {
   for (const WindowAxis& axis : sizes.axes)
-    for (const int64_t value : {axis.kernel, axis.stride, axis.dilation, axis.pad_begin})
+    for (const int64_t value :
+         {axis.kernel, axis.stride, axis.dilation, axis.pad_begin, axis.pad_end})
       if (value < 0 || value > kMost)
         return absl::UnimplementedError("the device takes windows, strides and pads below 2^31");
   for (const Dims& dims : {ImagesOf(sizes), FiltersOf(sizes), ResultsOf(sizes)}) {

@@ -156,6 +156,10 @@ std::vector<ConvShape> ConvShapes() {
       {"efficientnet", images(2, 32, 32, 32, AxisOf(14, 5, 2, 2))},
       {"whisper", {1, 80, 384, 1, {AxisOf(1, 1, 1, 0), AxisOf(3000, 3, 1, 1)}}},
       {"odd", {1, 3, 5, 1, {AxisOf(9, 3, 2, 1), AxisOf(7, 2, 1, 0)}}},
+      {"tensorflow, SAME", images(1, 3, 32, 1, {224, 112, 3, 2, 1, 0, 1})},
+      {"silero_vad, trimmed", {1, 64, 64, 1, {AxisOf(1, 1, 1, 0), {2, 1, 2, 2, 1, 0, 0}}}},
+      {"causal", {2, 128, 128, 1, {AxisOf(1, 1, 1, 0), {500, 500, 3, 1, 2, 4, 0}}}},
+      {"in groups", images(2, 32, 32, 8, {28, 14, 3, 2, 1, 0, 1})},
   };
 }
 
