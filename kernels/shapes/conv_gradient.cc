@@ -42,6 +42,8 @@ absl::StatusOr<WindowAxes> ConvWeightAttributes::Axes(DimsView x, DimsView dy) c
     axes[i].input = x[2 + i], axes[i].output = dy[2 + i];
     axes[i].kernel = kernel[i], axes[i].stride = strides[i], axes[i].dilation = dilations[i];
     axes[i].pad_begin = pads[i];
+    const int64_t read = (axes[i].output - 1) * axes[i].stride + axes[i].extent();
+    axes[i].pad_end = std::max<int64_t>(0, read - axes[i].input - axes[i].pad_begin);
   }
   return axes;
 }

@@ -1,5 +1,5 @@
-// The gradient of convolutions by their weights: through cuDNN, or in parts where the padding is
-// asymmetric.
+// The gradient of convolutions by their weights: through cuDNN, or in parts where padding is
+// negative.
 #include <algorithm>
 
 #include "tests/emulated_cuda/compared_operator.h"
@@ -30,6 +30,11 @@ const GradientCase kCases[] = {
     // One more zero at the end than at the begin.
     {"kernel_shape = [3, 3], strides = [2, 2]", {2, 3, 8, 8}, {2, 4, 4, 4}, {4, 3, 3, 3}},
     {"kernel_shape = [2, 2]", {2, 3, 5, 5}, {2, 4, 5, 5}, {4, 3, 2, 2}},
+    // More at the begin, as causal convolutions have.
+    {"kernel_shape = [3], dilations = [2], pads = [4]", {2, 3, 9}, {2, 4, 9}, {4, 3, 3}},
+    // The windows leave the last row and column unread.
+    {"kernel_shape = [2, 2], strides = [3, 3]", {2, 3, 6, 6}, {2, 4, 2, 2}, {4, 3, 2, 2}},
+    {"kernel_shape = [2, 2], pads = [-1, -1]", {2, 3, 6, 6}, {2, 4, 4, 4}, {4, 3, 2, 2}},
 };
 
 TEST(EmulatedConvWeightGradient, IsTheCpus) {
@@ -62,7 +67,9 @@ TEST(EmulatedConvWeightGradient, TakesCudnnWhereItsWindowsFit) {
     });
   };
   EXPECT_TRUE(takes_cudnn(kCases[4]));
-  EXPECT_FALSE(takes_cudnn(kCases[8]));
+  EXPECT_TRUE(takes_cudnn(kCases[8]));
+  EXPECT_TRUE(takes_cudnn(kCases[10]));
+  EXPECT_FALSE(takes_cudnn(kCases[12]));
 }
 
 }  // namespace
