@@ -1,12 +1,14 @@
 // RNN, GRU and LSTM with the default activations, an RNN with Relu too. One product projects X for
 // all steps and directions; a step multiplies the states of all directions by R in one product and
-// applies the gates in one kernel. A GRU that resets before it multiplies takes two of each.
+// applies the gates in one kernel. A GRU that resets before it multiplies takes two of each. A
+// sequence that has ended keeps its states while others have steps.
 #include <algorithm>
 #include <limits>
 #include <utility>
 
 #include "kernels/cuda/cublaslt_product.h"
 #include "kernels/cuda/elements.cuh"
+#include "kernels/cuda/fault.cuh"
 #include "kernels/cuda/kernel_list.h"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/shapes/recurrent.h"
@@ -22,6 +24,7 @@ struct Step {
   int directions;
   bool first_reversed;
   int64_t index;
+  const int32_t* lengths;   // steps of each sequence; null: all have all
   int64_t x_step, x_batch;  // rows of `projected` from step to step and from sequence to sequence
   const T* projected;       // [steps and sequences][direction][gate][hidden]: X W^T
   const T* bias;            // [direction][Wb and Rb][gate][hidden], or null
@@ -54,9 +57,17 @@ __device__ inline void ForEachUnit(const Step<T>& s, const F& body) {
   }
 }
 
+// Of lengths out of range, too, no more than there are steps.
+template <typename T>
+__device__ inline int64_t LengthOf(const Step<T>& s, const Unit& u) {
+  if (s.lengths == nullptr || s.lengths[u.n] > s.g.steps) return s.g.steps;
+  return s.lengths[u.n];
+}
+
+// Of a sequence that has not ended.
 template <typename T>
 __device__ inline int64_t TimeOf(const Step<T>& s, const Unit& u) {
-  return u.direction == 1 || s.first_reversed ? s.g.steps - 1 - s.index : s.index;
+  return u.direction == 1 || s.first_reversed ? LengthOf(s, u) - 1 - s.index : s.index;
 }
 
 // The part of X and, with a bias, Wb.
@@ -87,19 +98,40 @@ __device__ inline void StoreState(const Step<T>& s, const Unit& u, ComputeType<T
 }
 
 template <typename T>
+__device__ inline void StoreResult(const Step<T>& s, const Unit& u, int64_t time, T h) {
+  if (s.y != nullptr)
+    s.y[time * s.g.y_step + u.direction * s.g.y_direction + u.n * s.g.y_batch + u.j] = h;
+}
+
+template <typename T>
 __device__ inline void StoreHidden(const Step<T>& s, const Unit& u, ComputeType<T> h) {
   s.h[u.row * s.g.hidden + u.j] = Rounded<T>(h);
-  if (s.y != nullptr) {
-    s.y[TimeOf(s, u) * s.g.y_step + u.direction * s.g.y_direction + u.n * s.g.y_batch + u.j] =
-        Rounded<T>(h);
-  }
+  StoreResult(s, u, TimeOf(s, u), Rounded<T>(h));
   StoreState(s, u, h, s.y_h);
 }
 
-// `carried`: initial_c of an LSTM, initial_h of others. Null ones are 0.
-template <typename T>
-__global__ void LoadStates(Step<T> s, const T* h, const T* carried) {
+// Calls cell(unit) for the units of sequences that have not ended; Y is 0 beyond the others' ends.
+template <typename T, typename F>
+__device__ inline void ForEachCell(const Step<T>& s, const F& cell) {
   ForEachUnit(s, [&](const Unit& u) {
+    if (s.index < LengthOf(s, u)) {
+      cell(u);
+      return;
+    }
+    const int64_t at = u.row * s.g.hidden + u.j;
+    StoreResult(s, u, s.index, Rounded<T>(ComputeType<T>(0)));
+    StoreState(s, u, Load(s.h[at]), s.y_h);
+    StoreState(s, u, s.carried[at], s.y_c);
+  });
+}
+
+// `carried`: initial_c of an LSTM, initial_h of others. Null ones are 0. Notes a length that is
+// out of range.
+template <typename T>
+__global__ void LoadStates(Step<T> s, const T* h, const T* carried, DeviceFaultSite fault) {
+  ForEachUnit(s, [&](const Unit& u) {
+    const int64_t length = s.lengths == nullptr ? 0 : s.lengths[u.n];
+    if (length < 0 || length > s.g.steps) ReportBadIndex(fault, u.n, length, s.g.steps + 1);
     const int64_t from = u.direction * s.g.h_direction + u.n * s.g.h_batch + u.j;
     const int64_t to = u.row * s.g.hidden + u.j;
     const ComputeType<T> first = h == nullptr ? 0 : Load(h[from]);
@@ -113,13 +145,13 @@ __global__ void LoadStates(Step<T> s, const T* h, const T* carried) {
 
 template <typename F, typename T>
 __global__ void RnnCell(Step<T> s) {
-  ForEachUnit(s, [&](const Unit& u) { StoreHidden(s, u, F()(GateSum<1>(s, u, 0))); });
+  ForEachCell(s, [&](const Unit& u) { StoreHidden(s, u, F()(GateSum<1>(s, u, 0))); });
 }
 
 // Gates: i, o, f, c.
 template <typename T>
 __global__ void LstmCell(Step<T> s) {
-  ForEachUnit(s, [&](const Unit& u) {
+  ForEachCell(s, [&](const Unit& u) {
     const functors::Sigmoid sigmoid;
     ComputeType<T>& c = s.carried[u.row * s.g.hidden + u.j];
     const auto input = sigmoid(GateSum<4>(s, u, 0)), output = sigmoid(GateSum<4>(s, u, 1)),
@@ -135,6 +167,7 @@ __global__ void LstmCell(Step<T> s) {
 template <typename T>
 __global__ void GruReset(Step<T> s) {
   ForEachUnit(s, [&](const Unit& u) {
+    if (s.index >= LengthOf(s, u)) return;
     const int64_t at = u.row * s.g.hidden + u.j;
     s.reset[at] = Rounded<T>(functors::Sigmoid()(GateSum<3>(s, u, 1)) * s.carried[at]);
   });
@@ -142,7 +175,7 @@ __global__ void GruReset(Step<T> s) {
 
 template <bool kLinearBeforeReset, typename T>
 __global__ void GruCell(Step<T> s) {
-  ForEachUnit(s, [&](const Unit& u) {
+  ForEachCell(s, [&](const Unit& u) {
     const functors::Sigmoid sigmoid;
     ComputeType<T> recurrent = Load(s.candidate[u.row * s.candidate_row + u.j]);
     recurrent += RecurrentBias<3>(s, u, 2);
@@ -212,7 +245,8 @@ class Recurrent : public Kernel {
     SetFinalOutputs(context, state.g.steps == 0, step);
     const int carried = a_.op == RecurrentOp::kLstm ? 6 : 5;
     ONWARD_RETURN_IF_ERROR(LaunchUnits(context, LoadStates<T>, step, Optional(context, 5),
-                                       Optional(context, carried)));
+                                       Optional(context, carried),
+                                       context.services()->device_fault()));
     for (int64_t i = 0; i < state.g.steps; ++i) {
       step.index = i;
       SetFinalOutputs(context, i + 1 == state.g.steps, step);
@@ -271,6 +305,7 @@ class Recurrent : public Kernel {
     step.g = s.g;
     step.directions = a_.directions;
     step.first_reversed = a_.first_reversed;
+    step.lengths = context.has_input(4) ? context.in<int32_t>(4) : nullptr;
     step.x_step = a_.batch_first ? 1 : s.g.batch;
     step.x_batch = a_.batch_first ? s.g.steps : 1;
     step.projected = reinterpret_cast<T*>(scratch + s.projected);
@@ -374,7 +409,6 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeRecurrent(const NodeSpec& spec) {
   if (attributes.clip != std::numeric_limits<float>::infinity())
     return absl::UnimplementedError("clip is set");
   if (attributes.input_forget) return absl::UnimplementedError("input_forget is set");
-  if (spec.has_input(4)) return absl::UnimplementedError("sequence_lens is given");
   if (spec.has_input(7)) return absl::UnimplementedError("peepholes are given");
   std::unique_ptr<Kernel> kernel;
   DispatchDType(FloatTypes(), spec.input_dtype(0), [&](auto tag) {
