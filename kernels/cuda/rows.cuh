@@ -40,6 +40,27 @@ __device__ C CombineBlock(C value) {
   return value;
 }
 
+// The number of threads before this one in the block whose flag is set, and of all.
+struct Ranked {
+  int64_t before, all;
+};
+
+__device__ inline Ranked RankInBlock(bool flag) {
+  constexpr int kWarps = kThreads / kWarp;
+  __shared__ int of_warp[kWarps];
+  const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+  const unsigned flags = __ballot_sync(~0u, flag);
+  if (lane == 0) of_warp[warp] = __popc(flags);
+  __syncthreads();
+  Ranked ranked = {__popc(flags & ((1u << lane) - 1)), 0};
+  for (unsigned w = 0; w < kWarps; ++w) {
+    if (w < warp) ranked.before += of_warp[w];
+    ranked.all += of_warp[w];
+  }
+  __syncthreads();  // before the next call writes
+  return ranked;
+}
+
 // The threads that share a row; kWide: all of a block, else a warp.
 template <bool kWide>
 struct RowThreads {

@@ -76,27 +76,6 @@ struct Entry {
   }
 };
 
-// The number of threads before this one in the block whose flag is set, and of all.
-struct Ranked {
-  int64_t before, all;
-};
-
-__device__ inline Ranked RankInBlock(bool flag) {
-  constexpr int kWarps = kThreads / kWarp;
-  __shared__ int of_warp[kWarps];
-  const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
-  const unsigned flags = __ballot_sync(~0u, flag);
-  if (lane == 0) of_warp[warp] = __popc(flags);
-  __syncthreads();
-  Ranked ranked = {__popc(flags & ((1u << lane) - 1)), 0};
-  for (unsigned w = 0; w < kWarps; ++w) {
-    if (w < warp) ranked.before += of_warp[w];
-    ranked.all += of_warp[w];
-  }
-  __syncthreads();  // before the next call writes
-  return ranked;
-}
-
 // Leaves the k entries that come first in entries[0, k), in any order.
 template <typename T, bool kLargest>
 __device__ void Gather(const T* x, const TopKPlan& plan, Entry<Key<T>>* entries) {
