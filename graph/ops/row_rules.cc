@@ -204,6 +204,15 @@ std::optional<Rows> ConcatRows(const RowNode& at, size_t) {
   return along_last ? std::optional(Rows{Kind::kIndex, at.inputs[0].axis}) : std::nullopt;
 }
 
+// Returns whether the output has as many elements along the axis as the first input has.
+bool KeepsSize(const RowNode& at, int64_t axis) {
+  const Type& out = at.graph.type(at.node.outputs[0]);
+  const auto place = static_cast<size_t>(axis);
+  const SymbolicDims* shape = InputShape(at, 0);
+  return out.is_tensor() && out.shape && place < out.shape->size() && place < shape->size() &&
+         (*out.shape)[place].SameAs((*shape)[place]);
+}
+
 std::optional<Rows> SliceRows(const RowNode& at, size_t) {
   const SymbolicDims* shape = InputShape(at, 0);
   if (!OnlyAlong(at, 0) || shape == nullptr) return std::nullopt;
@@ -212,11 +221,16 @@ std::optional<Rows> SliceRows(const RowNode& at, size_t) {
   const SymbolicDims* starts = InputShape(at, 1);
   if (starts == nullptr || starts->size() != 1 || !starts->front().known()) return std::nullopt;
   const bool given = at.node.inputs.size() > 3 && at.node.inputs[3].valid();
-  const auto axes = Constant(at, 3);
+  const auto axes = Constant(at, 3), steps = Constant(at, 4);
   if (given && !axes) return std::nullopt;
+  const bool has_steps = at.node.inputs.size() > 4 && at.node.inputs[4].valid();
   for (int64_t i = 0; i < starts->front().value(); ++i) {
-    const auto axis = Normal(given ? (*axes)[static_cast<size_t>(i)] : i, shape);
-    if (!axis || *axis == at.inputs[0].axis) return std::nullopt;
+    const auto at_i = static_cast<size_t>(i);
+    const auto axis = Normal(given ? (*axes)[at_i] : i, shape);
+    if (!axis) return std::nullopt;
+    // Rows in steps of one that are as many as before are the same.
+    const bool steps_by_one = !has_steps || (steps && (*steps)[at_i] == 1);
+    if (*axis == at.inputs[0].axis && !(steps_by_one && KeepsSize(at, *axis))) return std::nullopt;
   }
   return at.inputs[0];
 }

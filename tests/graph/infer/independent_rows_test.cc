@@ -53,6 +53,23 @@ void ExpectDependent(const std::string& text, const std::string& why) {
   EXPECT_THAT(std::string(status.message()), HasSubstr(why)) << text;
 }
 
+TEST(IndependentRows, SlicesThatKeepAllRows) {
+  const auto sliced = [](const char* start, const char* end, const char* step, const char* rows) {
+    return absl::StrCat("g (float[n, 8] x) => (float[", rows, ", 7] y) <int64[2] s = {", start,
+                        ", 1}, int64[2] e = {", end,
+                        ", 2147483647}, int64[2] a = {0, 1}, int64[2] t = {", step,
+                        ", 1}> { y = Slice(x, s, e, a, t) }");
+  };
+  ExpectIndependent(sliced("0", "2147483647", "1", "n"));
+  ExpectIndependent(
+      "g (float[n, 8] x) => (float[n, 7] y) <int64[2] s = {0, 1}, int64[2] e = {2147483647, 8}>"
+      "{ y = Slice(x, s, e) }");
+  for (const auto& text :
+       {sliced("1", "2147483647", "1", "m"), sliced("0", "2", "1", "m"),
+        sliced("0", "2147483647", "2", "m"), sliced("-1", "-2147483648", "-1", "n")})
+    ExpectDependent(text, "rows may influence each other in [Slice");
+}
+
 TEST(IndependentRows, Layers) {
   ExpectIndependent(
       "g (float[n, 8] x) => (float[n, 4] y) <float[8, 4] w, float[4] b>"
