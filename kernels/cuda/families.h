@@ -12,6 +12,7 @@ KernelList ArgReduceKernels();
 KernelList AttentionGradientKernels();
 KernelList AttentionKernels();
 KernelList TiledAttentionKernels();  // tried after AttentionKernels
+KernelList AveragePoolKernels();  // tried after PoolKernels
 KernelList BatchNormalizationGradientKernels();
 KernelList BatchNormalizationKernels();
 KernelList BinaryKernels();
@@ -34,6 +35,7 @@ KernelList DynamicQuantizeKernels();
 KernelList ElementwiseKernels();
 KernelList EyeLikeKernels();
 KernelList GatherKernels();
+KernelList GlobalPoolKernels();  // tried after PoolKernels
 KernelList GridSampleKernels();
 KernelList GroupNormalizationKernels();
 KernelList IdentityKernels();

@@ -55,6 +55,8 @@ constexpr Family kFamilies[] = {
     cuda::PadKernels,
     cuda::PoolGradientKernels,
     cuda::PoolKernels,
+    cuda::AveragePoolKernels,
+    cuda::GlobalPoolKernels,
     cuda::MaxPoolKernels,
     cuda::PowKernels,
     cuda::QuantizeKernels,
