@@ -46,6 +46,7 @@ KernelList LrnKernels();
 KernelList MatMulKernels();
 KernelList MaxPoolKernels();  // tried after PoolKernels
 KernelList MaxUnpoolKernels();
+KernelList NonZeroKernels();
 KernelList NormalizationKernels();
 KernelList OneHotKernels();
 KernelList OptimizerSteps();

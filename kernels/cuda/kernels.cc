@@ -49,6 +49,7 @@ constexpr Family kFamilies[] = {
     cuda::LrnKernels,
     cuda::MatMulKernels,
     cuda::MaxUnpoolKernels,
+    cuda::NonZeroKernels,
     cuda::NormalizationKernels,
     cuda::OneHotKernels,
     cuda::OptimizerSteps,
