@@ -16,7 +16,7 @@ std::optional<ActivationCall> ReadClip(const Graph& graph, const Node& node) {
     const ValueId bound = InputOf(node, i);
     if (!bound.valid()) continue;
     const std::optional<double> value = ScalarValue(graph, bound);
-    if (!value) return std::nullopt;
+    if (!value || !FitsAttribute(*value, graph.type(node.inputs[0]).dtype)) return std::nullopt;
     (i == 1 ? call.alpha : call.beta) = static_cast<float>(*value);
   }
   return call;
@@ -44,6 +44,10 @@ void SetActivation(const ActivationCall& call, Attributes& attributes) {
   attributes.Set("activation", call.name);
   attributes.Set("activation_alpha", call.alpha);
   attributes.Set("activation_beta", call.beta);
+}
+
+bool FitsAttribute(double number, DType dtype) {
+  return dtype != DType::kFloat64 || static_cast<double>(static_cast<float>(number)) == number;
 }
 
 }  // namespace onward

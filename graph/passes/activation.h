@@ -22,4 +22,8 @@ std::optional<ActivationCall> ReadActivation(const Graph& graph, const Node& nod
 bool HasNoActivation(const Node& node);
 void SetActivation(const ActivationCall& call, Attributes& attributes);
 
+// Returns whether an attribute, which is float32, may stand for a number that tensors of the dtype
+// are computed with: of a double it keeps half of the digits.
+bool FitsAttribute(double number, DType dtype);
+
 }  // namespace onward

@@ -1,6 +1,7 @@
 // Activations from their parts: Swish, HardSigmoid, HardSwish, Softplus, Mish, Clip.
 #include <cmath>
 
+#include "graph/passes/activation.h"
 #include "graph/passes/passes.h"
 #include "graph/rewrite/match.h"
 
@@ -35,7 +36,7 @@ std::optional<Patch> Gated(const Graph& graph, NodeId root) {
       if (inner == x) return ReplaceBy(graph, node, "Swish", x);
       const Node* scaled = MadeBy(graph, inner, "Mul");
       const auto split = scaled == nullptr ? std::nullopt : SplitScalar(graph, *scaled);
-      if (split && split->other == x) {
+      if (split && split->other == x && FitsAttribute(split->scalar, graph.type(x).dtype)) {
         return ReplaceBy(graph, node, "Swish", x, {{"alpha", static_cast<float>(split->scalar)}});
       }
     }
@@ -78,7 +79,8 @@ std::optional<Patch> Hard(const Graph& graph, NodeId root) {
   const Node& node = graph.node(root);
   const ValueId dividend = OverSix(graph, node);
   if (!dividend.valid()) return std::nullopt;
-  if (const ValueId x = ClippedToSix(graph, dividend); x.valid()) {
+  const bool fits = FitsAttribute(1.0 / 6, graph.type(dividend).dtype);
+  if (const ValueId x = ClippedToSix(graph, dividend); fits && x.valid()) {
     return ReplaceBy(graph, node, "HardSigmoid", x,
                      {{"alpha", static_cast<float>(1.0 / 6)}, {"beta", 0.5f}});
   }

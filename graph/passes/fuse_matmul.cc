@@ -112,9 +112,11 @@ std::optional<WithScalar> Scaled(const Graph& graph, ValueId value) {
   return split;
 }
 
-void MultiplyAlpha(Product& product, double factor) {
-  product.attributes.Set("alpha",
-                         static_cast<float>(product.attributes.Float("alpha", 1.0f) * factor));
+// False where an attribute is not precise enough.
+bool MultiplyAlpha(Product& product, double factor, DType dtype) {
+  const double alpha = product.attributes.Float("alpha", 1.0f) * factor;
+  product.attributes.Set("alpha", static_cast<float>(alpha));
+  return FitsAttribute(alpha, dtype);
 }
 
 // (A B) * factor, where nothing was added yet.
@@ -124,7 +126,8 @@ std::optional<Patch> ScaledAfter(const Graph& graph, NodeId root) {
   const std::optional<WithScalar> split = Scaled(graph, node.outputs[0]);
   std::optional<Product> product = split ? ProductAt<kNarrow>(graph, split->other) : std::nullopt;
   if (!product || product->inputs[2].valid() || product->inputs[3].valid()) return std::nullopt;
-  MultiplyAlpha(*product, split->scalar);
+  if (!MultiplyAlpha(*product, split->scalar, graph.type(node.outputs[0]).dtype))
+    return std::nullopt;
   return Finish(graph, node.outputs[0], *product);
 }
 
@@ -138,7 +141,8 @@ std::optional<Patch> ScaledBefore(const Graph& graph, NodeId root) {
     const std::optional<WithScalar> split = Scaled(graph, product->inputs[i]);
     if (!split || RankOf(graph, split->other) < 2) continue;
     product->inputs[i] = split->other;
-    MultiplyAlpha(*product, split->scalar);
+    if (!MultiplyAlpha(*product, split->scalar, graph.type(node.outputs[0]).dtype))
+      return std::nullopt;
     return Finish(graph, node.outputs[0], *product);
   }
   return std::nullopt;

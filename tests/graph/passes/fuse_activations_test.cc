@@ -70,6 +70,22 @@ TEST(FuseActivations, HardFormsOfRelu6) {
             "y = HardSwish(x)\n");
 }
 
+// Attributes are float32, which is less than these doubles have.
+TEST(FuseActivations, FactorsOfDoublesStay) {
+  const auto activations = [](const std::string& body) {
+    return Nodes(
+        Optimize("g (double[N,4] x) => (double[N,4] y) <double k = {1.702}, double h = {1.5},"
+                 "double t = {3}, double z = {0}, double s = {6}> {" +
+                     body + "}",
+                 FuseActivations, 1e-14));
+  };
+  EXPECT_EQ(activations("b = Mul(x, h) a = Sigmoid(b) y = Mul(a, x)"), "y = Swish(x)\n");
+  EXPECT_EQ(activations("b = Mul(x, k) a = Sigmoid(b) y = Mul(a, x)"),
+            "b = Mul(x, k)\na = Sigmoid(b)\ny = Mul(a, x)\n");
+  EXPECT_EQ(activations("a = Add(x, t) c = Clip(a, z, s) y = Div(c, s)"),
+            "a = Add(x, t)\nc = Clip(a, z, s)\ny = Div(c, s)\n");
+}
+
 TEST(FuseActivations, ClipFromBounds) {
   const std::string constants = "float[1] l = {-1}, float h = {0.5}";
   EXPECT_EQ(Activations("a = Max(x, l) y = Min(h, a)", constants),

@@ -97,6 +97,32 @@ TEST(FuseMatMul, Scales) {
             "c = onward.FusedMatMul(x, w, b)\ny = Mul(c, k)\n");
 }
 
+absl::StatusOr<int> FuseAnyFloat(Graph& graph, const PassOptions& options, int& budget) {
+  PassOptions narrow = options;
+  narrow.fuses_narrow_floats = true;
+  return FuseMatMul(graph, narrow, budget);
+}
+
+std::string ProductOfDoubles(const std::string& body) {
+  return Nodes(
+      Optimize("g (double[B,S,2] x, double[2,3] w) => (double[B,S,3] y) <double k = {0.125},"
+               "double t = {0.1}> {" +
+                   body + "}",
+               FuseAnyFloat, 1e-14));
+}
+
+// An attribute of float32 does not hold 0.1 as a double does.
+TEST(FuseMatMul, ScalesAndBoundsOfDoublesAreMergedIfExact) {
+  EXPECT_EQ(ProductOfDoubles("c = Mul(k, x) y = MatMul(c, w)"), "y = onward.FusedMatMul(x, w)\n");
+  EXPECT_EQ(ProductOfDoubles("c = Mul(t, x) y = MatMul(c, w)"),
+            "c = Mul(t, x)\ny = MatMul(c, w)\n");
+  EXPECT_EQ(ProductOfDoubles("c = MatMul(x, w) y = Mul(c, t)"),
+            "c = MatMul(x, w)\ny = Mul(c, t)\n");
+  EXPECT_EQ(ProductOfDoubles("c = MatMul(x, w) y = Clip(c, k)"), "y = onward.FusedMatMul(x, w)\n");
+  EXPECT_EQ(ProductOfDoubles("c = MatMul(x, w) y = Clip(c, t)"),
+            "c = MatMul(x, w)\ny = Clip(c, t)\n");
+}
+
 TEST(FuseMatMul, TransposesOfTheLastDims) {
   EXPECT_EQ(Nodes(Optimize("g (float[B,S,4] q, float[B,T,4] k) => (float[B,S,T] y) {"
                            "t = Transpose <perm = [0, 2, 1]> (k) y = MatMul(q, t) }",
