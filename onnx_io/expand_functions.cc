@@ -28,10 +28,24 @@ absl::Status WidenShape(Graph& graph, NodeId id) {
   return sink.status();
 }
 
+// The standard's body of Attention shapes keys and values by the sizes that it has computed.
+// Without keys there is a 0 among them, which Reshape reads as "as before", which is 1.
+void TakeZeroKeys(onnx::FunctionProto& body) {
+  for (onnx::NodeProto& node : *body.mutable_node()) {
+    if (node.op_type() != "Reshape") continue;
+    if (node.input(1) != "KAttentionShape" && node.input(1) != "VAttentionShape") continue;
+    onnx::AttributeProto* attribute = node.add_attribute();
+    attribute->set_name("allowzero");
+    attribute->set_type(onnx::AttributeProto::INT);
+    attribute->set_i(1);
+  }
+}
+
 // Replaces the node by its body, if it has one.
 absl::StatusOr<bool> ExpandNode(Graph& graph, NodeId id, GraphFrame& frame) {
-  ONWARD_ASSIGN_OR_RETURN(const std::optional<SchemaBody> body, BodyOf(graph, id));
+  ONWARD_ASSIGN_OR_RETURN(std::optional<SchemaBody> body, BodyOf(graph, id));
   if (!body) return false;
+  if (graph.node(id).Is("Attention")) TakeZeroKeys(body->function);
   const std::string where = graph.Describe(id);
   const std::vector<ValueId> inputs = graph.node(id).inputs;
   const std::vector<ValueId> outputs = graph.node(id).outputs;

@@ -209,9 +209,14 @@ TEST(EmulatedAttention, InTilesIsTheCpus) {
 }
 
 TEST(EmulatedAttention, OfCachesInFloat32RunsInParts) {
-  const AttentionCase c = {.q_len = 2, .new_len = 2, .past_len = 3, .has_past = true};
-  ExpectAsCpu(GraphOf(c, DType::kFloat32), InputsOf(c, DType::kFloat32, 1),
-              4 * ToleranceOf(DType::kFloat32));
+  const AttentionCase cases[] = {
+      {.q_len = 2, .new_len = 2, .past_len = 3, .has_past = true},
+      {.q_len = 2, .new_len = 0, .past_len = 0, .has_past = true},
+  };
+  for (const AttentionCase& c : cases) {
+    ExpectAsCpu(GraphOf(c, DType::kFloat32), InputsOf(c, DType::kFloat32, 1),
+                4 * ToleranceOf(DType::kFloat32));
+  }
 }
 
 TEST(EmulatedAttention, PartsComeWithAReason) {
