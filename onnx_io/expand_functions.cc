@@ -28,6 +28,32 @@ absl::Status WidenShape(Graph& graph, NodeId id) {
   return sink.status();
 }
 
+// The standard's body of Attention takes roots of the scale in float32, for doubles too: queries
+// that are scaled before have their own precision.
+absl::Status ScaleInDouble(Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  if (!node.Is("Attention")) return absl::OkStatus();
+  const ValueId q = node.inputs[0];
+  const float given = node.attributes.Float("scale", 0);  // 0: by the size of heads
+  if (graph.type(q).dtype != DType::kFloat64 || !graph.type(q).shape.has_value() || given == 1)
+    return absl::OkStatus();
+  const auto rank = static_cast<int64_t>(graph.type(q).shape->size());
+  const int64_t heads = rank == 3 ? node.attributes.Int("q_num_heads", 1) : 1;
+  expr::GraphSink sink(graph);
+  const expr::Expr queries = sink.Value(q);
+  expr::Expr scaled;
+  if (given == 0) {
+    const expr::Expr size = expr::Cast(expr::Shape(queries, rank - 1, rank), DType::kFloat64);
+    scaled = queries / expr::Sqrt(size / static_cast<double>(heads));
+  } else {
+    scaled = queries * static_cast<double>(given);
+  }
+  ONWARD_RETURN_IF_ERROR(sink.status());
+  GraphEdit(graph).SetInput(id, 0, scaled.id());
+  GraphEdit(graph).node(id).attributes.Set("scale", 1.0f);
+  return absl::OkStatus();
+}
+
 // The standard's body of Attention shapes keys and values by the sizes that it has computed.
 // Without keys there is a 0 among them, which Reshape reads as "as before", which is 1.
 void TakeZeroKeys(onnx::FunctionProto& body) {
@@ -71,6 +97,7 @@ absl::Status ExpandFunctions(Graph& graph,
     for (int i = first; i < end; ++i) {
       if (!graph.alive({i}) || has_kernel(graph, {i})) continue;
       ONWARD_RETURN_IF_ERROR(WidenShape(graph, {i}));
+      ONWARD_RETURN_IF_ERROR(ScaleInDouble(graph, {i}));
       ONWARD_RETURN_IF_ERROR(ExpandFormula(graph, {i}).status());
     }
     GraphFrame frame;

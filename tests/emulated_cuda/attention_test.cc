@@ -180,8 +180,8 @@ TEST(EmulatedAttention, OfGrowingKeysHasOnePlan) {
   EXPECT_EQ(Counted().heuristics, 2);  // up to 64 positions, and up to 128
 }
 
-// Cases that kernels of our own run: float32, and what cuDNN refuses.
-TEST(EmulatedAttention, InTilesIsTheCpus) {
+// Cases that kernels of our own run, float32 and what cuDNN refuses, and float64 in parts.
+TEST(EmulatedAttention, InTilesAndPartsIsTheCpus) {
   const AttentionCase cases[] = {
       {},
       {.q_heads = 6, .q_len = 70, .new_len = 130, .packed = true, .attributes = "is_causal = 1, "},
@@ -197,26 +197,25 @@ TEST(EmulatedAttention, InTilesIsTheCpus) {
       {.q_len = 0},
       {.new_len = 0},
   };
-  for (const DType dtype : {DType::kFloat32, DType::kFloat16, DType::kBFloat16}) {
+  for (const DType dtype : {DType::kFloat64, DType::kFloat32, DType::kFloat16, DType::kBFloat16}) {
     for (AttentionCase c : cases) {
       absl::StrAppend(&c.attributes, "softcap = 3.0, ");
       ExpectAsCpu(GraphOf(c, dtype), InputsOf(c, dtype, 1), 4 * ToleranceOf(dtype));
-      if (dtype != DType::kFloat32) continue;
+      if (ByteSize(dtype, 1) < 4) continue;
       c.attributes.resize(c.attributes.size() - std::string("softcap = 3.0, ").size());
       ExpectAsCpu(GraphOf(c, dtype), InputsOf(c, dtype, 1), 4 * ToleranceOf(dtype));
     }
   }
 }
 
-TEST(EmulatedAttention, OfCachesInFloat32RunsInParts) {
+TEST(EmulatedAttention, OfCachesRunsInParts) {
   const AttentionCase cases[] = {
       {.q_len = 2, .new_len = 2, .past_len = 3, .has_past = true},
       {.q_len = 2, .new_len = 0, .past_len = 0, .has_past = true},
   };
-  for (const AttentionCase& c : cases) {
-    ExpectAsCpu(GraphOf(c, DType::kFloat32), InputsOf(c, DType::kFloat32, 1),
-                4 * ToleranceOf(DType::kFloat32));
-  }
+  for (const DType dtype : {DType::kFloat64, DType::kFloat32})
+    for (const AttentionCase& c : cases)
+      ExpectAsCpu(GraphOf(c, dtype), InputsOf(c, dtype, 1), 4 * ToleranceOf(dtype));
 }
 
 TEST(EmulatedAttention, PartsComeWithAReason) {

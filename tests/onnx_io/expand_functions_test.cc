@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "graph/ir/verify.h"
 #include "gtest/gtest.h"
@@ -69,6 +70,32 @@ TEST(ExpandFunctionsTest, CenterCropPadWithAnInt32Shape) {
       {{"x", Tensor::Of<float>({4}, {1, 2, 3, 4})}, {"shape", Tensor::Of<int32_t>({1}, {6})}});
   ASSERT_TRUE(outputs.ok()) << outputs.status();
   EXPECT_THAT(outputs->at("y").tensor().span<float>(), ::testing::ElementsAre(0, 1, 2, 3, 4, 0));
+}
+
+// By NumPy. The body computes scales in float32, which is 1e-8 off.
+TEST(ExpandFunctionsTest, AttentionOfDoublesHasTheirPrecision) {
+  const std::vector<std::vector<double>> expected = {{-1.895301935430973, 0.7778145616837107},
+                                                     {-0.9197482961361236, -0.1770104858385827}};
+  const Session::Inputs inputs = {{"q", Tensor::Of<double>({1, 2, 3}, {1, -2, 0.5, 0.25, 1.5, -1})},
+                                  {"k", Tensor::Of<double>({1, 2, 3}, {0.5, 1, -1.5, 2, -0.5, 1})},
+                                  {"v", Tensor::Of<double>({1, 2, 1}, {1, -2})}};
+  for (size_t i = 0; i < 2; ++i) {
+    Model model = FromText(absl::StrCat(
+        R"(<ir_version: 10, opset_import: ["" : 24]>
+           g (double[1,2,3] q, double[1,2,3] k, double[1,2,1] v) => (double[1,2,1] y) {
+             y = Attention <q_num_heads = 1, kv_num_heads = 1)",
+        i == 1 ? ", scale = 0.1" : "", "> (q, k, v) }"));
+    const absl::Status expanded = ExpandFunctions(
+        model.graph, [](const Graph& g, NodeId id) { return !g.node(id).Is("Attention"); });
+    ASSERT_TRUE(expanded.ok()) << expanded;
+    EXPECT_THAT(Ops(model.graph), Not(Contains("Attention")));
+    const auto session = Session::Create(std::move(model), {});
+    ASSERT_TRUE(session.ok()) << session.status();
+    const auto outputs = (*session)->Run(inputs);
+    ASSERT_TRUE(outputs.ok()) << outputs.status();
+    EXPECT_THAT(outputs->at("y").tensor().span<double>(),
+                ::testing::Pointwise(::testing::DoubleNear(1e-14), expected[i]));
+  }
 }
 
 // The body of this op is written for opset 13, where its reductions had other attributes.
