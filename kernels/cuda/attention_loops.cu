@@ -36,20 +36,13 @@ __device__ inline void TakeScores(RunningRows& rows, float (&scores)[kPart][kPar
 }
 
 // Weights of queries by keys for AddWeighted: a key's queries side by side, or a query's keys.
-template <int kSize>
-__device__ inline void StoreByKey(const float (&part)[kPart][kPart], TileMemory<kSize>& memory) {
-  for (int j = 0; j < kPart; ++j) {
-    Pack<float, kPart> queries;
-    for (int i = 0; i < kPart; ++i) queries.elements[i] = part[i][j];
-    StorePack(queries, memory.weights[PartColumn() + j] + PartRow());
-  }
-}
-template <int kSize>
-__device__ inline void StoreByQuery(const float (&part)[kPart][kPart], TileMemory<kSize>& memory) {
+template <bool kByKey, int kSize>
+__device__ inline void StoreWeights(const float (&part)[kPart][kPart], TileMemory<kSize>& memory) {
+  const int line = kByKey ? PartColumn() : PartRow(), place = kByKey ? PartRow() : PartColumn();
   for (int i = 0; i < kPart; ++i) {
-    Pack<float, kPart> keys;
-    for (int j = 0; j < kPart; ++j) keys.elements[j] = part[i][j];
-    StorePack(keys, memory.weights[PartRow() + i] + PartColumn());
+    Pack<float, kPart> others;
+    for (int j = 0; j < kPart; ++j) others.elements[j] = kByKey ? part[j][i] : part[i][j];
+    StorePack(others, memory.weights[line + i] + place);
   }
 }
 
@@ -67,7 +60,7 @@ __global__ void __launch_bounds__(kTileThreads) AttendTiles(TiledAttention c) {
     TakeScores(rows, part.scores, scales);
     for (int i = 0; i < kPart; ++i)
       for (int column = 0; column < kSize / 16; ++column) sums[i][column] *= scales[i];
-    StoreByKey(part.scores, memory);
+    StoreWeights<true>(part.scores, memory);
     AddWeighted(ValuesOf<T>(c, at, key), memory, sums);
   }
   float factors[kPart];
@@ -140,7 +133,7 @@ __global__ void __launch_bounds__(kTileThreads) QueryGradientTiles(TiledAttentio
   RowSums<kSize> sums = {};
   for (int64_t key = span.begin / kTileSide * kTileSide; key < span.end; key += kTileSide) {
     const ScorePart part = GradientsOf<kSize, T>(c, at, tile.first, key, memory);
-    StoreByKey(part.slopes, memory);
+    StoreWeights<true>(part.slopes, memory);
     AddWeighted(KeysOf<T>(c, at, key), memory, sums);
   }
   const int64_t to = at.batch * c.g.q_batch + at.head * c.g.q_head + tile.first * c.g.q_row;
@@ -160,10 +153,10 @@ __global__ void __launch_bounds__(kTileThreads) KeyGradientTiles(TiledAttention 
       const KeySpan span = SpanOfTile(c, at.batch, query);
       if (span.end <= tile.first || span.begin >= tile.first + rows) continue;
       const ScorePart part = GradientsOf<kSize, T>(c, at, query, tile.first, memory);
-      StoreByQuery(part.scores, memory);
+      StoreWeights<false>(part.scores, memory);
       AddWeighted(UpstreamOf<T>(c, at, query), memory, of_values);
       __syncthreads();  // before the weights are written anew
-      StoreByQuery(part.slopes, memory);
+      StoreWeights<false>(part.slopes, memory);
       AddWeighted(QueriesOf<T>(c, at, query), memory, of_keys);
     }
   }
