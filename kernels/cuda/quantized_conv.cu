@@ -126,7 +126,8 @@ class QuantizedConv : public Kernel {
         sizes.filters / sizes.group <= kMostBlocks * kTile)
       return absl::OkStatus();
     return absl::UnimplementedError(
-        "more axes, images or filters than the device's convolution of bytes takes");
+        "more axes, images or filters than the device's convolution of bytes takes; use "
+        "--provider cpu");
   }
   absl::Status Run(RunContext& context) const override {
     if (context.output(0).num_elements() == 0) return absl::OkStatus();

@@ -64,6 +64,14 @@ TEST(EmulatedCol2Im, TakesSizesOfTheRun) {
               {x, Tensor::Of<int64_t>({2}, {3, 6}), Tensor::Of<int64_t>({2}, {2, 3})}, 0);
 }
 
+// More images than a grid has blocks in y or z.
+TEST(EmulatedCol2Im, TakesManyImages) {
+  ExpectAsCpu(
+      "(float[65537, 1, 3] y) { s = Constant <value_ints = [3]> () "
+      "t = Constant <value_ints = [2]> () y = Col2Im (a, s, t) }",
+      {Filled({DType::kFloat32, {65537, 2, 2}}, 1, false)}, 0);
+}
+
 TEST(EmulatedCol2Im, FourAxesAreRefused) {
   const Tensor x = Filled({DType::kFloat32, {1, 1, 16}}, 1, false);
   const Tensor image = Tensor::Of<int64_t>({4}, {2, 2, 2, 2}),

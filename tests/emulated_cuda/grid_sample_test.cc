@@ -56,6 +56,13 @@ TEST(EmulatedGridSample, InterpolationIsTheCpus) {
   }
 }
 
+// More images than a grid has blocks in y or z.
+TEST(EmulatedGridSample, TakesManyImages) {
+  CaseDraw draw(1);
+  ExpectSamples("mode = \"linear\"", Filled({DType::kFloat32, {65537, 1, 2, 2}}, 1, false),
+                draw.Floats(DType::kFloat32, {65537, 1, 1, 2}, -1.2, 1.2), 1e-5);
+}
+
 TEST(EmulatedGridSample, NearestMovesElementsOfAnySize) {
   constexpr DType kTypes[] = {DType::kFloat32, DType::kFloat64, DType::kFloat16,
                               DType::kUint8,   DType::kInt64,   DType::kBool};

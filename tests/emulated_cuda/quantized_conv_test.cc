@@ -64,6 +64,15 @@ TEST(EmulatedConvInteger, IsTheCpus) {
   }
 }
 
+TEST(EmulatedConvInteger, MoreImagesThanAGridHasBlocksAreRefused) {
+  const std::vector<Tensor> inputs = {Filled({DType::kUint8, {65536, 1, 1}}, 1, false),
+                                      Filled({DType::kUint8, {1, 1, 1}}, 2, false)};
+  const absl::Status status =
+      RunOn("cuda", "(int32[65536, 1, 1] y) { y = ConvInteger (a, b) }", inputs).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+  EXPECT_NE(status.message().find("use --provider cpu"), std::string::npos) << status;
+}
+
 TEST(EmulatedQLinearConv, IsTheCpus) {
   for (uint32_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));

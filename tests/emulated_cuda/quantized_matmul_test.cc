@@ -49,6 +49,15 @@ TEST(EmulatedMatMulInteger, IsTheCpus) {
   }
 }
 
+TEST(EmulatedMatMulInteger, MoreBatchesThanAGridHasBlocksAreRefused) {
+  const std::vector<Tensor> inputs = {Bytes(DType::kInt8, {65536, 1, 1}, 1),
+                                      Bytes(DType::kInt8, {65536, 1, 1}, 2)};
+  const absl::Status status =
+      RunOn("cuda", "(int32[65536, 1, 1] y) { y = MatMulInteger (a, b) }", inputs).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+  EXPECT_NE(status.message().find("use --provider cpu"), std::string::npos) << status;
+}
+
 struct CodesCase {
   Dims a, b, y;
   Dims a_line, b_line;  // of scales and zero points
