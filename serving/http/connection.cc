@@ -114,6 +114,13 @@ void Connection::Fail() {
   const bool late = std::exchange(timed_out_, false);
   if (late && awaits_ == Awaits::kHead) return Refuse(408, "the header did not come in time");
   if (late && awaits_ == Awaits::kBody) return Refuse(408, "the body did not come in time");
+  // A client that is still sending may read the refusal for as long as it wants.
+  if (late && awaits_ != Awaits::kClose) stream_.Abandon();
+  Leave();
+}
+
+void Connection::Break(Error error) {
+  if (error == asio::error::timed_out) stream_.Abandon();
   Leave();
 }
 

@@ -95,6 +95,8 @@ class Connection : public ReplyReceiver, public std::enable_shared_from_this<Con
   // A read has failed, or has taken too long.
   void Fail();
   void Leave();
+  // A reply could not be written; what a client was too slow to read is thrown away.
+  void Break(Error error);
   void ReadHead();
   void ParseHead(size_t count);
   void TakeHead();

@@ -137,7 +137,7 @@ void Connection::WriteFrom(std::shared_ptr<BodyPipe> pipe) {
   Within(shared_.limits.transfer_deadline);
   asio::async_write(stream_, asio::buffer(head_), Then([this](Error error, size_t) {
                       writes_ = false;
-                      if (error) return Leave();
+                      if (error) return Break(error);
                       pipe_->Open([self = weak_from_this(), executor = stream_.get_executor()] {
                         asio::post(executor, [self] {
                           const auto connection = self.lock();
@@ -161,7 +161,7 @@ void Connection::WriteMore() {
   asio::async_write(stream_, asio::buffer(reply_.body),
                     Then([this, is_last = part.is_last](Error error, size_t) {
                       writes_ = false;
-                      if (error) return Leave();
+                      if (error) return Break(error);
                       if (!is_last) return WriteMore();
                       pipe_ = nullptr;
                       EndReply(error);
@@ -169,7 +169,7 @@ void Connection::WriteMore() {
 }
 
 void Connection::Linger(Error error) {
-  if (error) return Close();
+  if (error) return Break(error);
   stream_.EndWriting();
   Within(kLingers);
   awaits_ = Awaits::kClose;

@@ -2,7 +2,9 @@
 // reads and writes work on it. Of the network's thread.
 #pragma once
 
+#include <linux/sockios.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -90,6 +92,15 @@ class Stream {
   bool HasLeft() {
     pollfd poll_for{socket_.native_handle(), POLLRDHUP, 0};
     return poll(&poll_for, 1, 0) > 0;
+  }
+  // Throws away what was written and the other side has not taken: behind a closed socket the system
+  // would keep it for as long as it is taken bit by bit.
+  void Abandon() {
+    int untaken = 0;
+    if (ioctl(socket_.native_handle(), SIOCOUTQ, &untaken) != 0 || untaken == 0) return;
+    Error ignored;
+    socket_.set_option(boost::asio::socket_base::linger(true, 0), ignored);
+    socket_.close(ignored);
   }
   void Close() {
     Error ignored;
