@@ -19,6 +19,7 @@
 #include "onward/memory_limit.h"
 #include "onward/session.h"
 #include "onward/status.h"
+#include "serving/http/room_for_connections.h"
 #include "serving/memory_reserve.h"
 
 namespace onward::cli {
@@ -105,6 +106,15 @@ void SetLoaders(const CommonOptions& common, serving::ServerOptions& options) {
   };
 }
 
+void MakeRoomForConnections(serving::ServerOptions& options) {
+  const int wanted = options.limits.connections;
+  if (serving::MakeRoomForConnections(options.limits)) return;
+  Warn(options.log, "server",
+       absl::StrCat("the system lets this process open so few files that the server takes ",
+                    options.limits.connections, " connections at a time, not ", wanted,
+                    ": raise the limit (ulimit -Hn, or LimitNOFILE of a systemd unit)"));
+}
+
 absl::Status Serve(const ServeFlags& flags, const CommonOptions& common) {
   ONWARD_ASSIGN_OR_RETURN(ServeOptions options, ReadServeOptions(flags, common));
   SetLoaders(common, options.server);
@@ -113,6 +123,7 @@ absl::Status Serve(const ServeFlags& flags, const CommonOptions& common) {
   IgnoreBrokenPipes();
   serving::KeepMemoryReserve();
   NoteInterrupts(/*announce=*/false);
+  MakeRoomForConnections(options.server);
   ONWARD_ASSIGN_OR_RETURN(const auto server, serving::Server::Start({}, options.server));
   options.server.address.port = server->port();
   if (options.grpc) options.grpc->port = server->grpc_port();
