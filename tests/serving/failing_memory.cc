@@ -17,9 +17,12 @@ thread_local bool asked = false;
 bool Fails() {
   if (left.load(std::memory_order_relaxed) < 0 || asked != here) return false;
   if (granted > 0 && granted.fetch_sub(1) > 0) return false;
-  if (left.fetch_sub(1) > 0) return false;
+  int before = left;
+  const auto after = [&] { return before == 0 && fails_on ? 0 : before - 1; };
+  // StopFailing may come in between.
+  while (before >= 0 && !left.compare_exchange_weak(before, after())) continue;
+  if (before != 0) return false;
   failed = true;
-  left = fails_on ? 0 : -1;
   return true;
 }
 
@@ -61,6 +64,7 @@ namespace onward::testing {
 
 void FailHere(int number, bool all) { Fail(true, number, all); }
 void FailElsewhere(int number, bool all) { Fail(false, number, all); }
+bool HasFailed() { return failed; }
 bool StopFailing() {
   left = -1;
   asked = false;

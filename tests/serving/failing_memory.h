@@ -9,6 +9,8 @@ namespace onward::testing {
 void FailHere(int number, bool all);
 // The same of what all other threads make together.
 void FailElsewhere(int number, bool all);
+// Returns whether one has failed since.
+bool HasFailed();
 // No allocation fails any more. Returns whether one did since memory was told to fail.
 bool StopFailing();
 
