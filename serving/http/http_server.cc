@@ -89,6 +89,23 @@ absl::Status TakeTls(const HttpAddress& address, std::optional<asio::ssl::contex
   return ReadCertificate(address, *tls);
 }
 
+// Of an operation: says that it is under way until it ends. Without memory for the socket of a new
+// connection Asio drops the operation that waits for it, instead of calling its handler.
+class UnderWay {
+ public:
+  explicit UnderWay(bool& is) : is_(&is) { is = true; }
+  UnderWay(UnderWay&& other) noexcept : is_(std::exchange(other.is_, nullptr)) {}
+  UnderWay& operator=(UnderWay&&) = delete;
+  ~UnderWay() { End(); }
+
+  void End() {
+    if (is_ != nullptr) *std::exchange(is_, nullptr) = false;
+  }
+
+ private:
+  bool* is_;
+};
+
 class AsioServer : public HttpServer {
  public:
   AsioServer(const HttpLimits& limits, HttpHandler handler) : acceptor_(context_) {
@@ -185,33 +202,34 @@ class AsioServer : public HttpServer {
 
   void Accept() {
     if (!acceptor_.is_open()) return;
-    acceptor_.async_accept([this](Error error, Stream::Socket socket) {
-      accepts_ = false;
-      if (!acceptor_.is_open()) return;
-      const bool full = shared_.all.size() >= static_cast<size_t>(shared_.limits.connections);
-      try {
-        if (!error && !full) Take(std::move(socket));
-      } catch (const std::bad_alloc&) {  // the connection is closed
-      }
-      if (!error) return Accept();
-      // Out of descriptors: those that close give some back.
-      retry_.expires_after(std::chrono::milliseconds(50));
-      retry_.async_wait([this](Error) { Accept(); });
-      accepts_ = true;
-    });
-    accepts_ = true;
+    acceptor_.async_accept(
+        [this, waits = UnderWay(accepts_)](Error error, Stream::Socket socket) mutable {
+          waits.End();
+          if (!acceptor_.is_open()) return;
+          const bool full = shared_.all.size() >= static_cast<size_t>(shared_.limits.connections);
+          try {
+            if (!error && !full) Take(std::move(socket));
+          } catch (const std::bad_alloc&) {  // the connection is closed
+          }
+          if (!error) return Accept();
+          // Out of descriptors: those that close give some back.
+          retry_.expires_after(std::chrono::milliseconds(50));
+          retry_.async_wait([this, retries = UnderWay(accepts_)](Error) mutable {
+            retries.End();
+            Accept();
+          });
+        });
   }
 
   void CheckDeadlines() {
     deadlines_.expires_after(kDeadlinePeriod);
-    deadlines_.async_wait([this](Error) {
-      checks_ = false;
+    deadlines_.async_wait([this, waits = UnderWay(checks_)](Error) mutable {
+      waits.End();
       const auto now = std::chrono::steady_clock::now();
       for (const auto& connection : shared_.all) connection->CheckDeadline(now);
       shared_.mail.Deliver();
       CheckDeadlines();
     });
-    checks_ = true;
   }
 
   // Where the address has too many, the connection is closed.
@@ -236,6 +254,8 @@ class AsioServer : public HttpServer {
     }
   }
 
+  // Operations under way; of the network's thread. Asio's context ends those that are left.
+  bool accepts_ = false, checks_ = false;
   asio::io_context context_{1};
   // Keeps the thread while requests are computed and nothing else is open.
   asio::executor_work_guard<asio::io_context::executor_type> work_{context_.get_executor()};
@@ -247,8 +267,6 @@ class AsioServer : public HttpServer {
   std::string unix_path_;
   int port_ = 0;
   bool closed_ = false;
-  // Operations under way; of the network's thread.
-  bool accepts_ = false, checks_ = false;
 };
 
 }  // namespace

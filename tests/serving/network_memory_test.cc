@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "gtest/gtest.h"
 #include "serving/memory_reserve.h"
@@ -126,6 +127,21 @@ class NetworkMemoryTest : public ::testing::Test {
 TEST_F(NetworkMemoryTest, OfInferences) { FailAtEach(Infer()); }
 TEST_F(NetworkMemoryTest, OfChunks) { FailAtEach(InChunks()); }
 TEST_F(NetworkMemoryTest, OfBinaryTensors) { FailAtEach(Binary()); }
+
+// Asio keeps the state of sockets that were closed for the next ones: here there is none.
+TEST_F(NetworkMemoryTest, OfConnectionsBesideOthers) {
+  std::vector<std::unique_ptr<Client>> others;
+  bool failed = true;
+  for (int number = 0; failed && number < 1000; ++number) {
+    others.push_back(std::make_unique<Client>(server_->port()));
+    others.back()->Send(Infer());
+    EXPECT_EQ(others.back()->Read().status, 200);
+    failed = FailAt(Infer(), 200, number, /*all=*/false, /*fresh=*/true);
+    if (HasFailure()) break;
+  }
+  EXPECT_GT(others.size(), 10);
+  EXPECT_FALSE(failed);
+}
 
 // Documents of JSON allocate in their destructors, which must not fail.
 class ReservedMemoryTest : public NetworkMemoryTest {
