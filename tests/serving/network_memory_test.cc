@@ -127,6 +127,10 @@ class NetworkMemoryTest : public ::testing::Test {
 TEST_F(NetworkMemoryTest, OfInferences) { FailAtEach(Infer()); }
 TEST_F(NetworkMemoryTest, OfChunks) { FailAtEach(InChunks()); }
 TEST_F(NetworkMemoryTest, OfBinaryTensors) { FailAtEach(Binary()); }
+TEST_F(NetworkMemoryTest, OfProbes) {
+  for (const char* path : {"/v2/health/live", "/v2/health/ready", "/v2/models/twice/ready"})
+    FailAtEach(Get(path));
+}
 
 // Asio keeps the state of sockets that were closed for the next ones: here there is none.
 TEST_F(NetworkMemoryTest, OfConnectionsBesideOthers) {
