@@ -50,7 +50,7 @@ class GraphImporter {
  private:
   using Nodes = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
   using Targets = std::map<std::string, ValueId>;
-  using Types = absl::flat_hash_map<std::string, Type>;
+  using Types = HashMap<std::string, Type>;
 
   Types DeclaredTypes(const onnx::GraphProto& proto);
   void DeclareInputs(const onnx::GraphProto& proto, GraphFrame& frame, NameScope& scope);

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "graph/base/hash_map.h"
 #include "onward/graph.h"
 
 namespace onnx {
@@ -22,16 +22,16 @@ struct GraphFrame {
   Graph* graph = nullptr;
   GraphFrame* outer = nullptr;
   int depth = 0;
-  std::vector<ValueId> captured;                     // ids in the outer graph
-  absl::flat_hash_map<int32_t, ValueId> capture_of;  // outer id -> id here
+  std::vector<ValueId> captured;         // ids in the outer graph
+  HashMap<int32_t, ValueId> capture_of;  // outer id -> id here
   // Names of all values in `graph`, each with the number that its next variant gets.
-  absl::flat_hash_map<std::string, int> names;
+  HashMap<std::string, int> names;
 
   // `wanted`, or with a suffix that makes it new here; taken from now on.
   std::string NewName(const std::string& wanted);
 };
 
-using Opsets = absl::flat_hash_map<std::string, int64_t>;
+using Opsets = HashMap<std::string, int64_t>;
 
 struct NameScope;
 
@@ -48,8 +48,8 @@ struct NameScope {
   const Opsets* opsets = nullptr;
   std::string prefix;  // of names that a function's body gets in the model
   const std::map<std::string, BoundAttribute>* attributes = nullptr;  // of the function; or null
-  absl::flat_hash_map<std::string, ValueId> values;  // invalid id: an input that the call omits
-  std::set<const onnx::NodeProto*> constants;        // nodes that became constants
+  HashMap<std::string, ValueId> values;        // invalid id: an input that the call omits
+  std::set<const onnx::NodeProto*> constants;  // nodes that became constants
 };
 
 // The value that `name` stands for in `scope`, as an id of `frame`'s graph: captures are added to

@@ -72,9 +72,8 @@ void CombineTraining(onnx::ModelProto& model) {
   }
 }
 
-void ImportUpdates(const onnx::ModelProto& proto,
-                   const absl::flat_hash_map<std::string, ValueId>& values, Model& model,
-                   Problems& problems) {
+void ImportUpdates(const onnx::ModelProto& proto, const HashMap<std::string, ValueId>& values,
+                   Model& model, Problems& problems) {
   for (const auto& training : proto.training_info()) {
     if (training.algorithm().node_size() > 0) continue;
     for (const auto& binding : training.update_binding()) {

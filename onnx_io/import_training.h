@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "graph/base/hash_map.h"
 #include "onnx/onnx_pb.h"
 #include "onnx_io/problems.h"
 #include "onward/graph.h"
@@ -28,8 +28,7 @@ std::vector<TrainingInitialization::Binding> InitializationBindings(
 
 // The update bindings of training information whose algorithm is part of the graph. `values`: the
 // graph's, by name.
-void ImportUpdates(const onnx::ModelProto& proto,
-                   const absl::flat_hash_map<std::string, ValueId>& values, Model& model,
-                   Problems& problems);
+void ImportUpdates(const onnx::ModelProto& proto, const HashMap<std::string, ValueId>& values,
+                   Model& model, Problems& problems);
 
 }  // namespace onward::onnx_io

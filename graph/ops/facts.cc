@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
+#include "graph/base/hash_map.h"
 
 namespace onward {
 namespace {
@@ -18,7 +18,7 @@ constexpr Family kFamilies[] = {
     UnaryFacts};
 
 // By op and domain.
-using Table = absl::flat_hash_map<std::pair<std::string_view, std::string_view>, const OpFacts*>;
+using Table = HashMap<std::pair<std::string_view, std::string_view>, const OpFacts*>;
 
 const Table& Facts() {
   static const Table* table = [] {

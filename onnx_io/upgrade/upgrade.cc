@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
+#include "graph/base/hash_map.h"
 #include "graph/ir/graph_edit.h"
 #include "graph/ops/opset.h"
 #include "onnx/defs/schema.h"
@@ -32,7 +32,7 @@ class NewestSchemas {
   }
 
  private:
-  absl::flat_hash_map<std::pair<std::string, std::string>, const onnx::OpSchema*> found_;
+  HashMap<std::pair<std::string, std::string>, const onnx::OpSchema*> found_;
 };
 
 // Returns whether the rule is for a node whose op came into being with `since` (0: in no registry).
