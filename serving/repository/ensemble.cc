@@ -12,6 +12,7 @@
 #include "graph/rewrite/cut_zip_maps.h"
 #include "onward/status.h"
 #include "serving/repository/config_text.h"
+#include "serving/repository/directory_names.h"
 #include "serving/repository/without_path.h"
 
 namespace onward::serving {
@@ -117,13 +118,12 @@ absl::StatusOr<ReadEnsembleModel> ReadEnsemble(const ModelSource& source,
 
 int64_t EnsembleVersion(const ModelSource& source) {
   int64_t highest = 1;
-  std::error_code error;
-  fs::directory_iterator entry(source.path, error);
-  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
+  const auto names = NamesIn(source.path);
+  if (!names.ok()) return highest;
+  for (const std::string& name : *names) {
     int64_t version = 0;
     std::error_code ignored;
-    if (absl::SimpleAtoi(entry->path().filename().string(), &version) &&
-        entry->is_directory(ignored))
+    if (absl::SimpleAtoi(name, &version) && fs::is_directory(fs::path(source.path) / name, ignored))
       highest = std::max(highest, version);
   }
   return highest;

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "onward/status.h"
 #include "serving/http/framing.h"
+#include "serving/repository/directory_names.h"
 
 namespace onward::serving {
 namespace {
@@ -25,22 +26,6 @@ bool IsDirectory(const fs::path& path) {
 bool IsFile(const fs::path& path) {
   std::error_code ignored;
   return fs::is_regular_file(path, ignored);
-}
-
-// In order of their names, without hidden ones.
-absl::StatusOr<std::vector<fs::path>> EntriesOf(const fs::path& directory) {
-  std::error_code error;
-  std::vector<fs::path> entries;
-  fs::directory_iterator entry(directory, error);
-  while (!error && entry != fs::directory_iterator()) {
-    if (entry->path().filename().string().front() != '.') entries.push_back(entry->path());
-    entry.increment(error);
-  }
-  if (error)
-    return absl::NotFoundError(
-        absl::StrCat("cannot read the directory '", directory.string(), "': ", error.message()));
-  std::sort(entries.begin(), entries.end());
-  return entries;
 }
 
 // "3"; not "03", which would be a second 3.
@@ -60,13 +45,15 @@ std::string NameOf(const fs::path& directory) {
 std::map<int64_t, std::string> FilesByVersion(const ModelSource& source, const std::string& file) {
   std::map<int64_t, std::string> files;
   if (!IsDirectory(source.path)) return {{1, source.path}};
-  const auto entries = EntriesOf(source.path);
-  if (!entries.ok()) return files;
-  for (const fs::path& entry : *entries) {
-    const std::optional<int64_t> version = VersionNumber(entry.filename().string());
-    if (version && IsFile(entry / file)) files[*version] = (entry / file).string();
+  const auto names = NamesIn(source.path);
+  if (!names.ok()) return files;
+  const fs::path directory(source.path);
+  for (const std::string& name : *names) {
+    const std::optional<int64_t> version = VersionNumber(name);
+    if (version && IsFile(directory / name / file))
+      files[*version] = (directory / name / file).string();
   }
-  const fs::path alone = fs::path(source.path) / file;
+  const fs::path alone = directory / file;
   if (files.empty() && IsFile(alone)) files[1] = alone.string();
   return files;
 }
@@ -86,10 +73,11 @@ absl::StatusOr<std::vector<ModelSource>> SourcesIn(const std::string& path, cons
   if (!IsDirectory(path)) return std::vector<ModelSource>{{fs::path(path).stem().string(), path}};
   if (IsModelDirectory(path)) return std::vector<ModelSource>{{NameOf(path), path}};
   std::vector<ModelSource> sources;
-  ONWARD_ASSIGN_OR_RETURN(const std::vector<fs::path> entries, EntriesOf(path));
-  for (const fs::path& entry : entries) {
+  ONWARD_ASSIGN_OR_RETURN(const std::vector<std::string> names, NamesIn(path));
+  for (const std::string& name : names) {
+    const fs::path entry = fs::path(path) / name;
     if (IsModelDirectory(entry.string())) {
-      sources.push_back({entry.filename().string(), entry.string()});
+      sources.push_back({name, entry.string()});
     } else if (IsDirectory(entry)) {
       Warn(
           log, "serving",
