@@ -1,15 +1,38 @@
 // Changes of a repository of models: loads, reloads, unloads.
 #include <malloc.h>
 
+#include <map>
+#include <memory>
+#include <new>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "onward/status.h"
 #include "serving/http/framing.h"
 #include "serving/model_repository.h"
+#include "serving/repository/or_no_memory.h"
 #include "serving/repository/without_path.h"
 
 namespace onward::serving {
+namespace {
+
+absl::Status Overtaken(const std::string& name) {
+  return OrNoMemory([&] {
+    return absl::FailedPreconditionError(
+        absl::StrCat("another request to load or unload model '", name, "' came after this one"));
+  });
+}
+
+// The reason that the index gives.
+std::string ReasonOf(const absl::Status& status, const std::string& path) {
+  try {
+    if (!status.message().empty()) return std::string(WithoutPath(status, path).message());
+  } catch (const std::bad_alloc&) {
+  }
+  return "out of memory";  // so short a text takes none
+}
+
+}  // namespace
 
 std::shared_ptr<ModelStatistics> ModelRepository::StatisticsOf(const std::string& name,
                                                                int64_t version) {
@@ -70,19 +93,22 @@ absl::StatusOr<ModelRepository::Models> ModelRepository::LoadNow(const std::stri
 
 void ModelRepository::Load(const std::string& name, ReadRequest read, Done done) {
   if (!CanBeSegment(name)) return done(absl::InvalidArgumentError("a model cannot have this name"));
-  uint64_t turn = 0;
+  // What takes memory comes before the load is counted.
+  const auto turn = std::make_shared<uint64_t>(0);
+  std::function<void()> task = [this, name, turn, read = std::move(read), done] {
+    done(Publish(name, *turn, OrNoMemory([&] { return LoadNow(name, read); })));
+  };
   {
     const std::unique_lock lock(mutex_);
     Entry& entry = entries_[name];
     ++entry.loads;
-    turn = ++entry.turn;
+    *turn = ++entry.turn;
   }
-  const auto task = [this, name, turn, read = std::move(read), done] {
-    done(Publish(name, turn, LoadNow(name, read)));
-  };
-  if (queue_.Submit(task)) return;
-  const absl::Status refused = absl::UnavailableError("too many loads wait already");
-  done(Publish(name, turn, refused));
+  const absl::Status submitted = OrNoMemory([&] {
+    return queue_.Submit(std::move(task)) ? absl::OkStatus()
+                                          : absl::UnavailableError("too many loads wait already");
+  });
+  if (!submitted.ok()) done(Publish(name, *turn, submitted));
 }
 
 absl::Status ModelRepository::ForClients(const std::string& name,
@@ -102,35 +128,40 @@ void ModelRepository::TakeAway(Entry& entry, const std::string& reason, Models& 
   }
 }
 
+absl::Status ModelRepository::Replace(Entry& entry, const Models& models, Models& gone) {
+  return OrNoMemory([&] {
+    // Nothing changes before all memory is there.
+    std::map<int64_t, Version> fresh;
+    for (const std::shared_ptr<ServedModel>& model : models)
+      fresh[model->version_number()].model = model;
+    gone.reserve(entry.versions.size());
+    TakeAway(entry, "unloaded", gone);
+    for (const auto& [number, version] : fresh) entry.versions.erase(number);
+    entry.versions.merge(fresh);
+    entry.reason.clear();
+    return absl::OkStatus();
+  });
+}
+
 absl::Status ModelRepository::Publish(const std::string& name, uint64_t turn,
                                       absl::StatusOr<Models> models) {
   Models gone;  // is freed after the lock
+  absl::Status status = models.status();
   {
     const std::unique_lock lock(mutex_);
     Entry& entry = entries_[name];
     --entry.loads;
     const bool overtaken = entry.turn != turn;
-    if (models.ok() && overtaken) {
-      gone = *std::move(models);
-      models = absl::FailedPreconditionError(
-          absl::StrCat("another request to load or unload model '", name, "' came after this one"));
-    }
-    if (models.ok()) {
-      TakeAway(entry, "unloaded", gone);
-      entry.reason.clear();
-      for (std::shared_ptr<ServedModel>& model : *models) {
-        Version& version = entry.versions[model->version_number()];
-        version = {std::move(model), {}, ""};
-      }
-    } else if (entry.path.empty() && entry.versions.empty() && entry.loads == 0) {
+    if (models.ok()) status = overtaken ? Overtaken(name) : Replace(entry, *models, gone);
+    if (models.ok() && !status.ok()) gone = *std::move(models);
+    if (!status.ok() && entry.path.empty() && entry.versions.empty() && entry.loads == 0) {
       entries_.erase(name);
-    } else if (!overtaken) {
-      const absl::Status told = WithoutPath(models.status(), entry.path);
-      entry.reason = std::string(told.message());
+    } else if (!status.ok() && !overtaken) {
+      entry.reason = ReasonOf(status, entry.path);
     }
   }
   Free(std::move(gone));
-  return models.status();
+  return status;
 }
 
 absl::Status ModelRepository::Unload(const std::string& name) {
@@ -140,6 +171,7 @@ absl::Status ModelRepository::Unload(const std::string& name) {
     const auto found = entries_.find(name);
     if (found == entries_.end()) return UnknownModel(name);
     Entry& entry = found->second;
+    gone.reserve(entry.versions.size());
     ++entry.turn;
     entry.reason = entry.versions.empty() ? "unloaded" : "";
     TakeAway(entry, "unloaded", gone);
@@ -150,12 +182,15 @@ absl::Status ModelRepository::Unload(const std::string& name) {
 
 void ModelRepository::Free(Models gone) {
   if (gone.empty()) return;
-  const auto shared = std::make_shared<Models>(std::move(gone));
-  // A queue that has no room leaves it to this thread.
-  freed_.Submit([shared] {
-    shared->clear();
-    malloc_trim(0);
-  });
+  // A queue that has no room, or no memory, leaves it to this thread.
+  try {
+    const auto shared = std::make_shared<Models>(std::move(gone));
+    freed_.Submit([shared] {
+      shared->clear();
+      malloc_trim(0);
+    });
+  } catch (const std::bad_alloc&) {
+  }
 }
 
 }  // namespace onward::serving

@@ -40,9 +40,6 @@ absl::StatusOr<InferRequest> Read(Inference& inference, const ServedModel& model
   return ReadInferRequest(http.fields, http.body, model.inputs(), http.tail);
 }
 
-// Takes no memory.
-HttpReply NoMemory() { return {.status = 503, .body = R"({"error":"oom"})"}; }
-
 HttpReply Written(Inference& inference, const absl::StatusOr<InferReply>& reply) {
   if (inference.refusal) return *std::move(inference.refusal);
   try {
@@ -83,7 +80,7 @@ void Note(ServerState& state, Inference& inference, ServedModel& model, const Ou
 // there is no memory.
 void Finish(ServerState& state, Inference& inference, ServedModel& model, Outcome outcome) {
   const auto begin = std::chrono::steady_clock::now();
-  HttpReply reply = NoMemory();
+  HttpReply reply = NoMemoryReply();
   try {
     reply = Written(inference, outcome.reply);
   } catch (const std::bad_alloc&) {

@@ -1,5 +1,6 @@
 // The repository of models: what is in it, and loading and unloading.
 #include <memory>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -56,8 +57,15 @@ void LoadModelNow(ServerState& state, Call call) {
   };
   state.models.Load(name, read, [&state, shared, name](const absl::Status& status) {
     if (status.ok()) return shared->respond({});
-    Warn(state.log, "serving", absl::StrCat("loading failed: ", status.message()));
-    shared->respond(ErrorReply(state.models.ForClients(name, status)));
+    HttpReply reply = NoMemoryReply();
+    try {
+      Warn(state.log, "serving",
+           absl::StrCat("loading failed: ",
+                        status.message().empty() ? "out of memory" : status.message()));
+      reply = ErrorReply(state.models.ForClients(name, status));
+    } catch (const std::bad_alloc&) {
+    }
+    shared->respond(std::move(reply));
   });
 }
 

@@ -38,7 +38,10 @@ HttpReply ErrorReply(int status, const std::string& message) {
   return reply;
 }
 
+HttpReply NoMemoryReply() noexcept { return {.status = 503, .body = R"({"error":"oom"})"}; }
+
 HttpReply ErrorReply(const absl::Status& status) {
+  if (status.message().empty() && absl::IsResourceExhausted(status)) return NoMemoryReply();
   return ErrorReply(HttpStatusOf(status.code()), std::string(status.message()));
 }
 

@@ -10,7 +10,10 @@ namespace onward::serving {
 
 HttpReply ErrorReply(int status, const std::string& message);
 // InvalidArgument and OutOfRange are 400, NotFound 404, Cancelled 499, DeadlineExceeded 504,
-// ResourceExhausted and Unavailable 503 with Retry-After, Unimplemented 501, others 500.
+// ResourceExhausted and Unavailable 503 with Retry-After, Unimplemented 501, others 500. For a
+// ResourceExhausted without a text (see OrNoMemory) it is NoMemoryReply.
 HttpReply ErrorReply(const absl::Status& status);
+// The reply where there is no memory for another one: it takes none.
+HttpReply NoMemoryReply() noexcept;
 
 }  // namespace onward::serving

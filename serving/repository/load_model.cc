@@ -11,6 +11,7 @@
 #include "serving/repository/config_text.h"
 #include "serving/repository/ensemble.h"
 #include "serving/repository/labels.h"
+#include "serving/repository/or_no_memory.h"
 #include "serving/repository/warm_up.h"
 #include "serving/repository/without_path.h"
 
@@ -129,8 +130,10 @@ absl::StatusOr<Versions> LoadModel(const ModelSource& source, const LoadRequest&
   try {
     return LoadFromRequest(source, request, context);
   } catch (const std::bad_alloc&) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("there is not enough memory to load the model '", source.name, "'"));
+    return OrNoMemory([&] {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("there is not enough memory to load the model '", source.name, "'"));
+    });
   } catch (const std::exception& error) {
     return absl::InternalError(
         absl::StrCat("the model '", source.name, "' cannot be loaded: ", error.what()));

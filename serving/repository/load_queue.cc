@@ -1,5 +1,7 @@
 #include "serving/repository/load_queue.h"
 
+#include <exception>
+#include <new>
 #include <utility>
 
 namespace onward::serving {
@@ -9,7 +11,12 @@ bool LoadQueue::Submit(std::function<void()> task) {
     const std::lock_guard lock(mutex_);
     if (ends_ || waiting_.size() >= kMostWaiting) return false;
     waiting_.push_back(std::move(task));
-    if (!thread_.joinable()) thread_ = std::thread([this] { Work(); });
+    try {
+      if (!thread_.joinable()) thread_ = std::thread([this] { Work(); });
+    } catch (const std::exception&) {  // no memory, or no thread
+      waiting_.pop_back();
+      return false;
+    }
   }
   changed_.notify_one();
   return true;
@@ -39,7 +46,10 @@ void LoadQueue::Work() {
       task = std::move(waiting_.front());
       waiting_.pop_front();
     }
-    task();
+    try {
+      task();
+    } catch (const std::bad_alloc&) {  // tasks say so themselves, where they can
+    }
   }
 }
 

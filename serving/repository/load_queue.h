@@ -15,7 +15,8 @@ class LoadQueue {
  public:
   ~LoadQueue() { End(); }
 
-  // False: too many tasks wait already, or the queue has ended; `task` is not called.
+  // False: too many tasks wait already, there is no thread for them, or the queue has ended; `task`
+  // is not called.
   bool Submit(std::function<void()> task);
   // Returns when the tasks that wait are done, which can see that it is called by ends().
   void End();
