@@ -26,8 +26,8 @@ using onward::testing::Client;
 using std::chrono::seconds;
 using Clock = std::chrono::steady_clock;
 
-// A client for which the system keeps little of what it has not read, at the server's end too, where
-// room grows with the size of packets.
+// A client for which the system keeps little of what it has not read, at the server's end too,
+// where room grows with the size of packets.
 class SlowClient {
  public:
   explicit SlowClient(int port) : socket_(socket(AF_INET, SOCK_STREAM, 0)) {
