@@ -61,8 +61,12 @@ struct MemoryLimit::Releases {
 MemoryLimit::MemoryLimit(int64_t bytes) : limit_(bytes), releases_(std::make_shared<Releases>()) {}
 
 std::shared_ptr<void> MemoryLimit::OnShortage(std::function<void()> release) {
-  const std::lock_guard lock(releases_->mutex);
-  const auto place = releases_->functions.insert(releases_->functions.end(), std::move(release));
+  std::list<std::function<void()>>::iterator place;
+  {
+    const std::lock_guard lock(releases_->mutex);
+    place = releases_->functions.insert(releases_->functions.end(), std::move(release));
+  }
+  // Without memory for the result this calls the function that takes `place` away.
   return {nullptr, [releases = releases_, place](void*) {
             const std::lock_guard lock(releases->mutex);
             releases->functions.erase(place);

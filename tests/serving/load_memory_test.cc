@@ -8,6 +8,7 @@
 #include <string>
 #include <thread>
 
+#include "onward/memory_limit.h"
 #include "serving/memory_reserve.h"
 #include "tests/serving/failing_memory.h"
 #include "tests/serving/repository_fixture.h"
@@ -46,6 +47,23 @@ TEST_F(LoadMemoryTest, ALoadThatFailsLeavesTheModel) {
     number += number < 100 ? 1 : std::uniform_int_distribution<>(1, number / 50)(draw);
   }
   EXPECT_GT(tried, 100);
+}
+
+TEST(LoadMemory, OfASessionThatWouldGiveMemoryBack) {
+  for (int number = 0; number < 10; ++number) {
+    MemoryLimit limit(100);
+    std::shared_ptr<void> registered;
+    int calls = 0;
+    FailHere(number, /*all=*/false);
+    try {
+      registered = limit.OnShortage([&calls] { ++calls; });
+    } catch (const std::bad_alloc&) {
+    }
+    StopFailing();
+    EXPECT_TRUE(limit.Take(90).ok());
+    EXPECT_FALSE(limit.Take(90).ok());
+    EXPECT_EQ(calls, registered == nullptr ? 0 : 1) << number;
+  }
 }
 
 // There is none from one allocation on, for a while, and no reserve either.
