@@ -1,7 +1,8 @@
 // Every harness on its corpus (inputs that once failed are there) and on drawn inputs. Replays one
 // file: ONWARD_FUZZ_INPUT=file onward_fuzz_test --gtest_filter='*/npy'; draws more with
 // ONWARD_FUZZ_DRAWS and others with ONWARD_FUZZ_SEED; ONWARD_FUZZ_TRACE=file keeps the last one,
-// ONWARD_FUZZ_PRINT=1 prints the models that are made.
+// ONWARD_FUZZ_PRINT=1 prints the models that are made. ONWARD_FUZZ_CORPUS=directory has more
+// inputs, in a folder for each harness.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -40,10 +41,17 @@ class ReplayTest : public ::testing::TestWithParam<Harness> {
 TEST_P(ReplayTest, Corpus) {
   if (const char* input = std::getenv("ONWARD_FUZZ_INPUT")) return RunOn(Read(input), input);
   RunOn({}, "no bytes");
-  const fs::path folder = fs::path(ONWARD_SOURCE_DIR) / "tests/fuzz/corpus" / GetParam().name;
-  if (!fs::exists(folder)) return;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    RunOn(Read(entry.path()), entry.path().string());
+  std::vector<fs::path> corpora = {fs::path(ONWARD_SOURCE_DIR) / "tests/fuzz/corpus"};
+  if (const char* more = std::getenv("ONWARD_FUZZ_CORPUS")) corpora.emplace_back(more);
+  for (const fs::path& corpus : corpora) {
+    const fs::path folder = corpus / GetParam().name;
+    if (!fs::exists(folder)) continue;
+    int count = 0;
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+      RunOn(Read(entry.path()), entry.path().string());
+      ++count;
+    }
+    std::printf("%d inputs of %s\n", count, folder.c_str());
   }
 }
 
