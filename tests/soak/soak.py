@@ -5,6 +5,7 @@ Usage: soak.py PROGRAM [--seconds N] [--only NAME]... [--seed N] [--whole]
 import argparse
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -12,8 +13,11 @@ import time
 
 sys.path.insert(0, os.path.dirname(__file__))
 import promises  # noqa: E402
+import slow_http  # noqa: E402
 import traffic  # noqa: E402
 from server import Server  # noqa: E402
+
+PROMISES = [*promises.PROMISES, slow_http.slow_http]
 
 
 class Soak:
@@ -96,14 +100,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("program", help="the onward program")
     parser.add_argument("--seconds", type=float, default=60, help="for all promises together (default: 60)")
-    parser.add_argument("--only", action="append", choices=[each.__name__ for each in promises.PROMISES])
+    parser.add_argument("--only", action="append", choices=[each.__name__ for each in PROMISES])
     parser.add_argument("--seed", type=int, default=time.time_ns() % 1000000)
     parser.add_argument("--whole", action="store_true", help="as many clients as the promises say")
     parser.add_argument("--sanitized", action="store_true", help="the program has sanitizers")
     arguments = parser.parse_args()
-    chosen = [each for each in promises.PROMISES if not arguments.only or each.__name__ in arguments.only]
+    chosen = [each for each in PROMISES if not arguments.only or each.__name__ in arguments.only]
     print(f"seed {arguments.seed}", flush=True)
     failed = 0
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # a client of thousands takes as many descriptors
     with tempfile.TemporaryDirectory(prefix="onward_soak_") as directory:
         soak = Soak(arguments, directory)
         server = soak.start()
