@@ -98,8 +98,8 @@ class ModelRepository {
   absl::StatusOr<ModelSource> MemberSource(const std::string& name) const;
   absl::Status Publish(const std::string& name, uint64_t turn, absl::StatusOr<Models> models);
   std::shared_ptr<ModelStatistics> StatisticsOf(const std::string& name, int64_t version);
-  // Puts the models in the place of those that are there, which `gone` gets; all or, without memory,
-  // nothing.
+  // Puts the models in the place of those that are there, which `gone` gets; all or, without
+  // memory, nothing.
   static absl::Status Replace(Entry& entry, const Models& models, Models& gone);
   // Makes the versions unavailable that are ready; `gone` gets them, to be freed without the lock.
   static void TakeAway(Entry& entry, const std::string& reason, Models& gone);

@@ -93,8 +93,8 @@ class Stream {
     pollfd poll_for{socket_.native_handle(), POLLRDHUP, 0};
     return poll(&poll_for, 1, 0) > 0;
   }
-  // Throws away what was written and the other side has not taken: behind a closed socket the system
-  // would keep it for as long as it is taken bit by bit.
+  // Throws away what was written and the other side has not taken: behind a closed socket the
+  // system would keep it for as long as it is taken bit by bit.
   void Abandon() {
     int untaken = 0;
     if (ioctl(socket_.native_handle(), SIOCOUTQ, &untaken) != 0 || untaken == 0) return;

@@ -1,4 +1,4 @@
-// What a load says where there is no memory to say anything.
+// The status of a load that finds no memory to say anything.
 #pragma once
 
 #include <new>
