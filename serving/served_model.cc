@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "graph/base/closest_name.h"
 #include "onward/status.h"
 #include "serving/http/framing.h"
@@ -44,17 +43,6 @@ nlohmann::json Described(const std::vector<ValueInfo>& values) {
   return list;
 }
 
-// Zeros as text inside single quotes; many are made by the shell.
-std::string ZerosFor(DType dtype, int64_t count) {
-  const std::string zero = dtype == DType::kString ? "\"\"" : dtype == DType::kBool ? "false" : "0";
-  constexpr int64_t kWritten = 16;
-  if (count > kWritten)
-    return absl::StrCat("'\"$(yes '", zero, "' | head -n ", count, " | paste -sd, -)\"'");
-  std::string zeros;
-  for (int64_t i = 0; i < count; ++i) absl::StrAppend(&zeros, i == 0 ? "" : ",", zero);
-  return zeros;
-}
-
 // Returns whether all inputs and outputs have a first dimension that varies, one for all.
 bool HasRows(const Session& session) {
   const Dim* first = nullptr;
@@ -75,12 +63,6 @@ int64_t MostBatchRows(const Session& session, int64_t configured, bool determini
   constexpr int64_t kUsual = 32;
   if (deterministic || !session.RowsAreIndependent().ok()) return 0;
   return configured > 0 ? configured : kUsual;
-}
-
-constexpr char kFirstOfSequence[] = R"("parameters":{"sequence_id":1,"sequence_start":true},)";
-
-std::string InSingleQuotes(const std::string& text) {
-  return absl::StrReplaceAll(text, {{"'", "'\\''"}});
 }
 
 }  // namespace
@@ -232,29 +214,6 @@ absl::StatusOr<Tensor> ServedModel::Wanted(const Tensor& tensor,
   absl::StatusOr<Tensor> best =
       BestClasses(tensor, output.classes, names == nullptr ? std::vector<std::string>() : *names);
   return best.ok() ? best : Annotate(best.status(), absl::StrCat("output '", output.name, "':"));
-}
-
-std::string ServedModel::CurlLine(const std::string& curl, const std::string& url) const {
-  if (text() != nullptr && text()->generates()) {
-    return absl::StrCat(curl, " '", url, "/v2/models/", InSingleQuotes(EncodedSegment(name_)),
-                        "/generate' -d '{\"text_input\":\"Once\"}'");
-  }
-  std::string asked;
-  for (const ValueInfo& input : inputs()) {
-    if (input.optional) continue;
-    const std::vector<int64_t> shape = ShapeOf(input.type, 1);
-    const int64_t count = NumElements(Dims(shape.begin(), shape.end()));
-    absl::StrAppend(
-        &asked, asked.empty() ? "" : ",", "{\"name\":",
-        InSingleQuotes(nlohmann::json(input.name)
-                           .dump(-1, ' ', true, nlohmann::json::error_handler_t::replace)),
-        ",\"datatype\":\"", std::string(DatatypeName(input.type.dtype)),
-        "\",\"shape\":", nlohmann::json(shape).dump(), ",\"data\":[",
-        ZerosFor(input.type.dtype, count), "]}");
-  }
-  return absl::StrCat(curl, " '", url, "/v2/models/", InSingleQuotes(EncodedSegment(name_)),
-                      "/infer' -d '{", sequences() == nullptr ? "" : kFirstOfSequence,
-                      "\"inputs\":[", asked, "]}'");
 }
 
 }  // namespace onward::serving

@@ -89,8 +89,8 @@ class ServedModel {
   int64_t most_batch_rows() const { return most_batch_rows_; }
   // Returns whether a run is faster with all cores than in one thread.
   bool gains_by_threads() const { return gains_by_threads_; }
-  // A shell command that asks for a text, or for an inference with zeros, 1 for dims that vary.
-  // `curl`: the program and how it connects.
+  // A shell command that asks for a text, or for an inference with zeros; runs the model to find
+  // sizes that it takes. `curl`: the program and how it connects.
   std::string CurlLine(const std::string& curl, const std::string& url) const;
 
  private:
