@@ -12,7 +12,7 @@ KernelList ArgReduceKernels();
 KernelList AttentionGradientKernels();
 KernelList AttentionKernels();
 KernelList TiledAttentionKernels();  // tried after AttentionKernels
-KernelList AveragePoolKernels();  // tried after PoolKernels
+KernelList AveragePoolKernels();     // tried after PoolKernels
 KernelList BatchNormalizationGradientKernels();
 KernelList BatchNormalizationKernels();
 KernelList BinaryKernels();

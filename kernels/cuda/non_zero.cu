@@ -79,8 +79,8 @@ struct NonZeroAxes {
 
 // `indices`: [axis][kept].
 template <typename T>
-__global__ void WriteIndices(const T* x, Parts parts, const int64_t* counts, NonZeroAxes axes,
-                             int64_t* indices) {
+__global__ void WriteIndices(const T* x, Parts parts, const int64_t* counts,
+                             const __grid_constant__ NonZeroAxes axes, int64_t* indices) {
   const int64_t kept = counts[kThreads];
   VisitKept(x, parts, counts, [&](int64_t i, int64_t place) {
     int64_t rest = i;
