@@ -17,8 +17,9 @@ class GlobalPool : public Kernel {
     return BuildReducePlan(x, ~kBatchAndChannels, context.NewState<ReducePlan>());
   }
   absl::Status Run(RunContext& context) const override {
-    const auto& plan = context.state<ReducePlan>();
+    ReducePlan plan = context.state<ReducePlan>();
     if (plan.kept_count == 0) return absl::OkStatus();
+    if (plan.reduced_count == 0) plan.kept_rank = 0;  // rows begin nowhere
     return launch_(context.input(0).data, context.output(0).data, plan, StreamOf(context));
   }
 
