@@ -8,6 +8,7 @@
 #include "executors/plan/choose_kernel.h"
 #include "executors/plan/control_sides.h"
 #include "executors/plan/dim_arithmetic.h"
+#include "executors/plan/keep_on_host.h"
 #include "onward/status.h"
 
 namespace onward::executors {
@@ -40,12 +41,15 @@ class Decider {
       const Node& node = graph.node(id);
       NodeSides& of_node = sides.nodes[static_cast<size_t>(id.index)];
       ONWARD_ASSIGN_OR_RETURN(of_node, OfNode(graph, id, sides, of_dims));
-      sides.on_device |= of_node.node == Side::kDevice;
       for (size_t i = 0; i < node.outputs.size(); ++i) {
         if (node.outputs[i].valid())
           sides.values[static_cast<size_t>(node.outputs[i].index)] = of_node.outputs[i];
       }
     }
+    KeepOnHost(graph, order, sides);
+    sides.on_device = std::any_of(order.begin(), order.end(), [&](NodeId id) {
+      return sides.nodes[static_cast<size_t>(id.index)].node == Side::kDevice;
+    });
     for (size_t i = 0; i < sides.values.size(); ++i)
       sides.known.push_back(of_dims.Includes(ValueId{static_cast<int32_t>(i)}));
     return sides;

@@ -94,6 +94,29 @@ TEST(Place, TheHostComputesWhatFollowsFromDims) {
   EXPECT_EQ(graph.num_nodes(), 5) << "x goes to the device and y comes back";
 }
 
+TEST(Place, TheHostComputesConditionsFromNumbersThatItHas) {
+  const Graph graph = Placed(
+      "g (int64[1] rate, float[n] x) => (float[n] y) <int64[1] k = {8000}> "
+      "{ twice = Add (rate, rate) is = Equal (twice, k) c = Squeeze (is) y = If (c) <"
+      "then_branch = t () => (float[n] a) { a = Neg (x) },"
+      "else_branch = e () => (float[n] b) { b = Abs (x) }> }",
+      "Add");
+  EXPECT_EQ(ProducerOf(graph, "twice").provider, "cpu");
+  EXPECT_EQ(graph.num_nodes(), 4) << "nothing is copied";
+}
+
+TEST(Place, TheDeviceComputesWhatItReadsTooOrIsLarge) {
+  const Graph read = Placed(
+      "g (int64[1] a, int64[1] b) => (int64[1] y, int64[1] z) "
+      "{ sum = Add (a, b) y = Add (sum, a) z = Neg (sum) }",
+      "Add");
+  EXPECT_EQ(ProducerOf(read, "z").op_type, "Neg");
+  EXPECT_EQ(ProducerOf(read, "sum").provider, "Add_device");
+  const Graph large = Placed(
+      "g (int64[100] a, int64[100] b) => (int64[100] y) { sum = Add (a, b) y = Neg (sum) }", "Add");
+  EXPECT_EQ(ProducerOf(large, "sum").provider, "Add_device");
+}
+
 TEST(Place, WhatABodyCapturesIsCopiedToTheHost) {
   const Graph graph = Placed(
       "g (bool c, float[n] x) => (float[n] y) { s = Add (x, x) y = If (c) <"
