@@ -161,6 +161,25 @@ absl::Status ImportInitializations(onnx::ModelProto& proto, const onnx_io::Tenso
   return problems.ToStatus();
 }
 
+bool HasFloats(const onnx::TensorProto& tensor) {
+  const absl::StatusOr<DType> dtype = onnx_io::DTypeFromProto(tensor.data_type());
+  return dtype.ok() && IsFloating(*dtype);
+}
+
+void AddWeights(const onnx::GraphProto& graph, std::vector<std::string>& names) {
+  bool has_floats = false;
+  for (const onnx::TensorProto& tensor : graph.initializer()) {
+    names.push_back(tensor.name());
+    has_floats |= HasFloats(tensor);
+  }
+  if (has_floats) return;
+  for (const onnx::NodeProto& node : graph.node()) {
+    if (node.op_type() != "Constant" || !node.domain().empty() || node.output_size() != 1) continue;
+    for (const onnx::AttributeProto& attribute : node.attribute())
+      if (attribute.name() == "value" && HasFloats(attribute.t())) names.push_back(node.output(0));
+  }
+}
+
 absl::StatusOr<Model> ImportModel(std::string_view bytes, onnx_io::TensorSource source,
                                   const ImportOptions& options) {
   if (bytes.empty()) return absl::InvalidArgumentError("the model is empty (0 bytes)");
@@ -184,10 +203,7 @@ absl::StatusOr<Model> ImportModel(std::string_view bytes, onnx_io::TensorSource 
     onnx_io::CombineTraining(*proto);
     ONWARD_RETURN_IF_ERROR(ImportInitializations(*proto, source, options));
   }
-  if (options.initializers != nullptr) {
-    for (const auto& tensor : proto->graph().initializer())
-      options.initializers->push_back(tensor.name());
-  }
+  if (options.initializers != nullptr) AddWeights(proto->graph(), *options.initializers);
   if (options.opsets != nullptr) {
     const onnx_io::Opsets opsets = onnx_io::OpsetsFrom(*proto);
     options.opsets->insert(opsets.begin(), opsets.end());

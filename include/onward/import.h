@@ -47,8 +47,8 @@ struct ImportOptions {
   bool copy_weights = false;
   // Take every open dim of every input for a size of its own, whatever its name.
   bool separate_dim_names = false;
-  // Gets the names of the graph's dense initializers, in the file's order: weights, which a graph
-  // does not tell from the values of Constant nodes.
+  // Gets the names of the graph's dense initializers, in the file's order: weights. Where none of
+  // them holds floats, those of Constant nodes that do: Paddle's exporter writes weights so.
   std::vector<std::string>* initializers = nullptr;
   // Gets the opsets that the file imports, by domain ("" is ai.onnx). Model::opsets are those after
   // the upgrade.

@@ -69,6 +69,28 @@ TEST(ImportTest, KeepsWhatTheFileSays) {
   EXPECT_THAT(Named(graph, "w").constant->span<float>(), ElementsAre(1, 2, 3));
 }
 
+TEST(ImportTest, NamesTheWeightsOfConstantNodesWhereNoInitializerHasFloats) {
+  const auto weights = [](const std::string& initializers) {
+    const onnx::ModelProto proto = ProtoFromText(R"(
+      <ir_version: 10, opset_import: ["" : 21]>
+      g (float[N,2] x) => (float[N,2] y) <int64[1] axes = {1})" +
+                                                 initializers + R"(> {
+        w = Constant <value = float[2, 2] {1, 2, 3, 4}> ()
+        places = Constant <value = int64[1] {0}> ()
+        half = Constant <value_float = 0.5> ()
+        s = ReduceSum (x, axes) m = MatMul (x, w) h = Mul (m, half) g = Gather (h, places)
+        y = Sub (h, s)
+      })");
+    std::vector<std::string> names;
+    ImportOptions options;
+    options.initializers = &names;
+    EXPECT_TRUE(ImportBytes(proto.SerializeAsString(), "", options).ok());
+    return names;
+  };
+  EXPECT_THAT(weights(""), ElementsAre("axes", "w"));
+  EXPECT_THAT(weights(", float[1] bias = {1}"), ElementsAre("axes", "bias"));
+}
+
 TEST(ImportTest, SubgraphsCaptureExplicitlyThroughEveryLevel) {
   const Model model = Import(ProtoFromText(R"(
     <ir_version: 10, opset_import: ["" : 21]>
