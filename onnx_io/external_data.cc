@@ -10,6 +10,7 @@
 #include <climits>
 #include <cstdint>
 #include <cstdlib>
+#include <memory>
 #include <set>
 #include <vector>
 
@@ -68,11 +69,8 @@ int OpenBeneath(int directory, const std::string& path, bool follow_links) {
 }
 
 std::string RealPath(const std::string& path) {
-  char* resolved = realpath(path.c_str(), nullptr);
-  if (resolved == nullptr) return "";
-  std::string result(resolved);
-  free(resolved);
-  return result;
+  const std::unique_ptr<char, decltype(&free)> resolved(realpath(path.c_str(), nullptr), &free);
+  return resolved == nullptr ? "" : resolved.get();
 }
 
 // Opens `file`, an absolute path without links, when it lies beneath `directory`; -1 otherwise. No

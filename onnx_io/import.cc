@@ -219,11 +219,8 @@ std::string DirectoryOf(const std::string& path) {
 
 // Where the file lies when `path` is a link to it; else empty.
 std::string RealDirectoryOf(const std::string& path) {
-  char* resolved = realpath(path.c_str(), nullptr);
-  if (resolved == nullptr) return "";
-  const std::string real(resolved);
-  free(resolved);
-  return DirectoryOf(real);
+  const std::unique_ptr<char, decltype(&free)> resolved(realpath(path.c_str(), nullptr), &free);
+  return resolved == nullptr ? "" : DirectoryOf(resolved.get());
 }
 
 // Exceptions of the libraries end here.
