@@ -1,5 +1,6 @@
 #include "serving/repository/config_text.h"
 
+#include <google/protobuf/arena.h>
 #include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/text_format.h>
 #include <google/protobuf/util/json_util.h>
@@ -36,6 +37,12 @@ class Messages : public google::protobuf::io::ErrorCollector {
   const LogSink& log_;
 };
 
+// Without memory for a part that it begins to read, a message of its own would free a pointer that
+// is not set yet: those of an arena free nothing.
+config::ModelConfig& NewConfig(google::protobuf::Arena& arena) {
+  return *google::protobuf::Arena::CreateMessage<config::ModelConfig>(&arena);
+}
+
 absl::Status CheckSize(std::string_view text) {
   if (text.size() <= kMostConfigBytes) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("the model's configuration has ", text.size(),
@@ -53,7 +60,8 @@ absl::StatusOr<config::ModelConfig> ReadConfigText(std::string_view text, std::s
   parser.AllowUnknownField(true);
   parser.SetRecursionLimit(kMostNesting);
   parser.RecordErrorsTo(&messages);
-  config::ModelConfig config;
+  google::protobuf::Arena arena;
+  config::ModelConfig& config = NewConfig(arena);
   if (parser.ParseFromString(std::string(text), &config)) return config;
   return absl::InvalidArgumentError(absl::StrCat("config.pbtxt: ", messages.error));
 }
@@ -75,7 +83,8 @@ absl::StatusOr<config::ModelConfig> ReadConfigFile(const std::string& directory,
 absl::StatusOr<config::ModelConfig> ReadConfigJson(std::string_view json, std::string_view name,
                                                    const LogSink& log) {
   if (absl::Status status = CheckSize(json); !status.ok()) return status;
-  config::ModelConfig config;
+  google::protobuf::Arena arena;
+  config::ModelConfig& config = NewConfig(arena);
   google::protobuf::util::JsonParseOptions options;
   const google::protobuf::StringPiece text(json.data(), json.size());
   const auto strict = google::protobuf::util::JsonStringToMessage(text, &config, options);
