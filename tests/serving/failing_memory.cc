@@ -57,6 +57,10 @@ void* operator new(size_t size, const std::nothrow_t&) noexcept {
     return nullptr;
   }
 }
+// A list of Protobuf that cannot grow loses what it was to hold.
+extern "C" const char* __lsan_default_suppressions() {  // NOLINT: the sanitizer's name
+  return "leak:google::protobuf::Arena::CreateMaybeMessage\nleak:RepeatedPtrField";
+}
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
