@@ -11,6 +11,7 @@
 #include "serving/protocol/classification.h"
 #include "serving/protocol/datatype.h"
 #include "serving/repository/config_check.h"
+#include "serving/repository/config_text.h"
 #include "serving/repository/labels.h"
 #include "serving/scheduling/batch.h"
 #include "serving/scheduling/thread_gain.h"
@@ -78,8 +79,8 @@ absl::StatusOr<std::shared_ptr<ServedModel>> ServedModel::Create(std::string nam
                                                                  std::shared_ptr<Session> session,
                                                                  ServedModelFacts facts) {
   ONWARD_RETURN_IF_ERROR(CheckName(name));
-  auto config = facts.config == nullptr ? std::make_shared<config::ModelConfig>()
-                                        : std::make_shared<config::ModelConfig>(*facts.config);
+  std::shared_ptr<config::ModelConfig> config = NewConfig();
+  if (facts.config != nullptr) *config = *facts.config;
   ONWARD_ASSIGN_OR_RETURN(Interface interface, InterfaceOf(*session, *config, facts.directory));
   for (const ValueInfo& value : interface.inputs)
     ONWARD_RETURN_IF_ERROR(CheckCrosses(value, "input"));

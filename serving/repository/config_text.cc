@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 
@@ -37,12 +38,6 @@ class Messages : public google::protobuf::io::ErrorCollector {
   const LogSink& log_;
 };
 
-// Without memory for a part that it begins to read, a message of its own would free a pointer that
-// is not set yet: those of an arena free nothing.
-config::ModelConfig& NewConfig(google::protobuf::Arena& arena) {
-  return *google::protobuf::Arena::CreateMessage<config::ModelConfig>(&arena);
-}
-
 absl::Status CheckSize(std::string_view text) {
   if (text.size() <= kMostConfigBytes) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("the model's configuration has ", text.size(),
@@ -52,6 +47,12 @@ absl::Status CheckSize(std::string_view text) {
 
 }  // namespace
 
+std::shared_ptr<config::ModelConfig> NewConfig() {
+  auto arena = std::make_shared<google::protobuf::Arena>();
+  auto* const config = google::protobuf::Arena::CreateMessage<config::ModelConfig>(arena.get());
+  return {std::move(arena), config};
+}
+
 absl::StatusOr<config::ModelConfig> ReadConfigText(std::string_view text, std::string_view name,
                                                    const LogSink& log) {
   if (absl::Status status = CheckSize(text); !status.ok()) return status;
@@ -60,9 +61,8 @@ absl::StatusOr<config::ModelConfig> ReadConfigText(std::string_view text, std::s
   parser.AllowUnknownField(true);
   parser.SetRecursionLimit(kMostNesting);
   parser.RecordErrorsTo(&messages);
-  google::protobuf::Arena arena;
-  config::ModelConfig& config = NewConfig(arena);
-  if (parser.ParseFromString(std::string(text), &config)) return config;
+  const std::shared_ptr<config::ModelConfig> config = NewConfig();
+  if (parser.ParseFromString(std::string(text), config.get())) return *config;
   return absl::InvalidArgumentError(absl::StrCat("config.pbtxt: ", messages.error));
 }
 
@@ -83,15 +83,14 @@ absl::StatusOr<config::ModelConfig> ReadConfigFile(const std::string& directory,
 absl::StatusOr<config::ModelConfig> ReadConfigJson(std::string_view json, std::string_view name,
                                                    const LogSink& log) {
   if (absl::Status status = CheckSize(json); !status.ok()) return status;
-  google::protobuf::Arena arena;
-  config::ModelConfig& config = NewConfig(arena);
+  const std::shared_ptr<config::ModelConfig> config = NewConfig();
   google::protobuf::util::JsonParseOptions options;
   const google::protobuf::StringPiece text(json.data(), json.size());
-  const auto strict = google::protobuf::util::JsonStringToMessage(text, &config, options);
-  if (strict.ok()) return config;
-  config.Clear();
+  const auto strict = google::protobuf::util::JsonStringToMessage(text, config.get(), options);
+  if (strict.ok()) return *config;
+  config->Clear();
   options.ignore_unknown_fields = true;
-  const auto lenient = google::protobuf::util::JsonStringToMessage(text, &config, options);
+  const auto lenient = google::protobuf::util::JsonStringToMessage(text, config.get(), options);
   const auto words = [](const auto& status) {
     return std::string(status.message().data(), status.message().size());
   };
@@ -99,7 +98,7 @@ absl::StatusOr<config::ModelConfig> ReadConfigJson(std::string_view json, std::s
     return absl::InvalidArgumentError(absl::StrCat("parameters.config: ", words(lenient)));
   Warn(log, "serving",
        absl::StrCat("model '", std::string(name), "': parameters.config: ", words(strict)));
-  return config;
+  return *config;
 }
 
 }  // namespace onward::serving

@@ -1,6 +1,7 @@
 // Reads the configuration of a model: config.pbtxt, or the JSON that a load request carries.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -11,6 +12,10 @@
 namespace onward::serving {
 
 inline constexpr size_t kMostConfigBytes = 1 << 20;
+
+// An empty one, in an arena of its own, which frees it as a whole. Protobuf notes that a part is
+// there before it has memory for it: where that lacks, a destructor would free what was never made.
+std::shared_ptr<config::ModelConfig> NewConfig();
 
 // Fields that are not known are named in warnings to `log` and left out. InvalidArgument says line
 // and column of what cannot be read. `name` is the model's, for warnings.
