@@ -340,7 +340,7 @@ TEST_F(ServerTest, StopAnswersWhatIsUnderWay) {
   Start();
   Client idle(server_->port()), busy(server_->port());
   EXPECT_EQ(idle.Ask("GET", "/v2").status, 200);
-  const std::string body = Slow(2'000'000);
+  const std::string body = Slow(1'000'000);
   busy.Send(absl::StrCat("POST /v2/models/slow%20model/infer HTTP/1.1\r\nHost: a\r\n",
                          "Content-Length: ", body.size(), "\r\n\r\n", body));
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
