@@ -93,7 +93,7 @@ absl::StatusOr<ModelRepository::Models> ModelRepository::LoadNow(const std::stri
 
 void ModelRepository::Load(const std::string& name, ReadRequest read, Done done) {
   if (!CanBeSegment(name)) return done(absl::InvalidArgumentError("a model cannot have this name"));
-  // What takes memory comes before the load is counted.
+  // Everything that allocates comes before the load is counted.
   const auto turn = std::make_shared<uint64_t>(0);
   std::function<void()> task = [this, name, turn, read = std::move(read), done] {
     done(Publish(name, *turn, OrNoMemory([&] { return LoadNow(name, read); })));

@@ -228,7 +228,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeNonZero(const NodeSpec& spec) {
   NonZero::RunTyped run = nullptr;
   DispatchDType(FloatTypes(), dtype,
                 [&](auto tag) { run = RunNonZero<typename decltype(tag)::type>; });
-  // Of integers the size alone matters.
+  // Only the size of integers matters.
   using Whole =
       TypeList<bool, int8_t, uint8_t, int16_t, uint16_t, int32_t, uint32_t, int64_t, uint64_t>;
   DispatchDType(Whole(), dtype, [&](auto tag) {

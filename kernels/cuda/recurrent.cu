@@ -57,14 +57,14 @@ __device__ inline void ForEachUnit(const Step<T>& s, const F& body) {
   }
 }
 
-// Of lengths out of range, too, no more than there are steps.
+// The steps of the unit's sequence; never more than there are, whatever `lengths` holds.
 template <typename T>
 __device__ inline int64_t LengthOf(const Step<T>& s, const Unit& u) {
   if (s.lengths == nullptr || s.lengths[u.n] > s.g.steps) return s.g.steps;
   return s.lengths[u.n];
 }
 
-// Of a sequence that has not ended.
+// The time that a sequence which has not ended reads and writes at this step.
 template <typename T>
 __device__ inline int64_t TimeOf(const Step<T>& s, const Unit& u) {
   return u.direction == 1 || s.first_reversed ? LengthOf(s, u) - 1 - s.index : s.index;

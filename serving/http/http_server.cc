@@ -89,7 +89,7 @@ absl::Status TakeTls(const HttpAddress& address, std::optional<asio::ssl::contex
   return ReadCertificate(address, *tls);
 }
 
-// Of an operation: says that it is under way until it ends. Without memory for the socket of a new
+// Says that an operation is under way until it ends. Without memory for the socket of a new
 // connection Asio drops the operation that waits for it, instead of calling its handler.
 class UnderWay {
  public:

@@ -13,7 +13,7 @@ HttpReply ErrorReply(int status, const std::string& message);
 // ResourceExhausted and Unavailable 503 with Retry-After, Unimplemented 501, others 500. For a
 // ResourceExhausted without a text (see OrNoMemory) it is NoMemoryReply.
 HttpReply ErrorReply(const absl::Status& status);
-// The reply where there is no memory for another one: it takes none.
+// Returns the reply for a lack of memory; it allocates nothing.
 HttpReply NoMemoryReply() noexcept;
 
 }  // namespace onward::serving

@@ -15,8 +15,8 @@ class LoadQueue {
  public:
   ~LoadQueue() { End(); }
 
-  // False: too many tasks wait already, there is no thread for them, or the queue has ended; `task`
-  // is not called.
+  // Returns false, and does not call `task`, if too many tasks wait already, there is no thread for
+  // them, or the queue has ended.
   bool Submit(std::function<void()> task);
   // Returns when the tasks that wait are done, which can see that it is called by ends().
   void End();

@@ -1,4 +1,4 @@
-// The printed command is what a user tries first: a shell runs it, and the model answers.
+// A user tries the printed command first: a shell must run it, and the model must reply.
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
