@@ -39,42 +39,21 @@ __global__ void AveragePoolLoop(const T* x, T* y, PoolWindows windows, bool coun
   }
 }
 
-using LaunchAverages = absl::Status (*)(const RunContext& context, bool counts_padding);
-
 template <typename T>
-absl::Status LaunchAveragePool(const RunContext& context, bool counts_padding) {
+absl::Status LaunchAveragePool(const RunContext& context, const PoolAttributes& attributes) {
   const auto& windows = context.state<PoolWindows>();
   return Launch(AveragePoolLoop<T>, Blocks(windows.count), kThreads, 0, StreamOf(context),
-                context.in<T>(0), context.out<T>(0), windows, counts_padding);
+                context.in<T>(0), context.out<T>(0), windows, attributes.count_include_pad);
 }
-
-class AveragePool : public Kernel {
- public:
-  AveragePool(LaunchAverages launch, PoolAttributes attributes)
-      : launch_(launch), attributes_(std::move(attributes)) {}
-  absl::Status Bind(BindContext& context) const override {
-    ONWARD_ASSIGN_OR_RETURN(const PoolWindows windows, BindPool(context, attributes_));
-    *context.NewState<PoolWindows>() = windows;
-    return absl::OkStatus();
-  }
-  absl::Status Run(RunContext& context) const override {
-    if (context.output(0).num_elements() == 0) return absl::OkStatus();
-    return launch_(context, attributes_.count_include_pad);
-  }
-
- private:
-  LaunchAverages launch_;
-  PoolAttributes attributes_;
-};
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeAveragePool(const NodeSpec& spec) {
   ONWARD_RETURN_IF_ERROR(CheckPoolAxes(spec));
   ONWARD_ASSIGN_OR_RETURN(PoolAttributes attributes, PoolAttributes::Parse(spec));
-  LaunchAverages launch = nullptr;
+  LaunchWindowPool launch = nullptr;
   DispatchDType(FloatTypes(), spec.input_dtype(0),
                 [&](auto tag) { launch = LaunchAveragePool<typename decltype(tag)::type>; });
   if (launch == nullptr) return NoLoopFor(spec.input_dtype(0));
-  return std::make_unique<AveragePool>(launch, std::move(attributes));
+  return std::make_unique<WindowPool>(launch, std::move(attributes));
 }
 
 constexpr KernelEntry kKernels[] = {{"", "AveragePool", "average_pool_cuda", MakeAveragePool}};

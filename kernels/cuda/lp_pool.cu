@@ -31,14 +31,14 @@ __global__ void NormsOfPlanes(const T* x, T* y, int64_t planes, int64_t size, in
   }
 }
 
-using LaunchNorms = absl::Status (*)(const RunContext& context, int64_t p);
-
 template <typename T>
-absl::Status LaunchWindows(const RunContext& context, int64_t p) {
+absl::Status LaunchWindows(const RunContext& context, const PoolAttributes& attributes) {
   const auto& windows = context.state<PoolWindows>();
   return Launch(LpPoolLoop<T>, Blocks(windows.count), kThreads, 0, StreamOf(context),
-                context.in<T>(0), context.out<T>(0), windows, p);
+                context.in<T>(0), context.out<T>(0), windows, attributes.p);
 }
+
+using LaunchNorms = absl::Status (*)(const RunContext& context, int64_t p);
 
 template <typename T>
 absl::Status LaunchPlanes(const RunContext& context, int64_t p) {
@@ -49,25 +49,6 @@ absl::Status LaunchPlanes(const RunContext& context, int64_t p) {
                 kThreads, 0, StreamOf(context), context.in<T>(0), context.out<T>(0), planes, size,
                 p);
 }
-
-class LpPool : public Kernel {
- public:
-  LpPool(LaunchNorms launch, PoolAttributes attributes)
-      : launch_(launch), attributes_(std::move(attributes)) {}
-  absl::Status Bind(BindContext& context) const override {
-    ONWARD_ASSIGN_OR_RETURN(const PoolWindows windows, BindPool(context, attributes_));
-    *context.NewState<PoolWindows>() = windows;
-    return absl::OkStatus();
-  }
-  absl::Status Run(RunContext& context) const override {
-    if (context.output(0).num_elements() == 0) return absl::OkStatus();
-    return launch_(context, attributes_.p);
-  }
-
- private:
-  LaunchNorms launch_;
-  PoolAttributes attributes_;
-};
 
 class GlobalLpPool : public Kernel {
  public:
@@ -89,11 +70,11 @@ class GlobalLpPool : public Kernel {
 absl::StatusOr<std::unique_ptr<Kernel>> MakeLpPool(const NodeSpec& spec) {
   ONWARD_RETURN_IF_ERROR(CheckPoolAxes(spec));
   ONWARD_ASSIGN_OR_RETURN(PoolAttributes attributes, PoolAttributes::Parse(spec));
-  LaunchNorms launch = nullptr;
+  LaunchWindowPool launch = nullptr;
   DispatchDType(FloatTypes(), spec.input_dtype(0),
                 [&](auto tag) { launch = LaunchWindows<typename decltype(tag)::type>; });
   if (launch == nullptr) return NoLoopFor(spec.input_dtype(0));
-  return std::make_unique<LpPool>(launch, std::move(attributes));
+  return std::make_unique<WindowPool>(launch, std::move(attributes));
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeGlobalLpPool(const NodeSpec& spec) {

@@ -1,6 +1,8 @@
 // The windows of pools over one to three axes.
 #pragma once
 
+#include <utility>
+
 #include "kernels/cuda/broadcast.cuh"
 #include "kernels/cuda/image_axes.h"
 #include "kernels/shapes/pool.h"
@@ -37,6 +39,29 @@ inline absl::StatusOr<PoolWindows> BindPool(BindContext& context,
   for (int i = 0; i < context.num_outputs(); ++i) context.SetOutput(i, g.output);
   return WindowsOf(g);
 }
+
+using LaunchWindowPool = absl::Status (*)(const RunContext& context,
+                                          const PoolAttributes& attributes);
+
+// A pool whose state is its windows.
+class WindowPool : public Kernel {
+ public:
+  WindowPool(LaunchWindowPool launch, PoolAttributes attributes)
+      : launch_(launch), attributes_(std::move(attributes)) {}
+  absl::Status Bind(BindContext& context) const override {
+    ONWARD_ASSIGN_OR_RETURN(const PoolWindows windows, BindPool(context, attributes_));
+    *context.NewState<PoolWindows>() = windows;
+    return absl::OkStatus();
+  }
+  absl::Status Run(RunContext& context) const override {
+    if (context.output(0).num_elements() == 0) return absl::OkStatus();
+    return launch_(context, attributes_);
+  }
+
+ private:
+  LaunchWindowPool launch_;
+  PoolAttributes attributes_;
+};
 
 // Calls visit(at) for the elements of X that the window of output i holds, in their order. Returns
 // where its plane begins.
