@@ -17,9 +17,8 @@ class GlobalPool : public Kernel {
     return BuildReducePlan(x, ~kBatchAndChannels, context.NewState<ReducePlan>());
   }
   absl::Status Run(RunContext& context) const override {
-    ReducePlan plan = context.state<ReducePlan>();
+    const ReducePlan plan = ReducePlanOf(context);
     if (plan.kept_count == 0) return absl::OkStatus();
-    if (plan.reduced_count == 0) plan.kept_rank = 0;  // rows begin nowhere
     return launch_(context.input(0).data, context.output(0).data, plan, StreamOf(context));
   }
 

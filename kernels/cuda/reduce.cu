@@ -98,9 +98,8 @@ class Reduce : public Kernel {
     return BindReduce(context, attributes_, keeps_one_);
   }
   absl::Status Run(RunContext& context) const override {
-    ReducePlan plan = context.state<ReducePlan>();
+    const ReducePlan plan = ReducePlanOf(context);
     if (plan.kept_count == 0) return absl::OkStatus();
-    if (plan.reduced_count == 0) plan.kept_rank = 0;  // rows begin nowhere
     if (plan.keeps_elements) return CopyInput(context);
     return launch_(context.input(0).data, context.output(0).data, plan, StreamOf(context));
   }

@@ -109,6 +109,13 @@ __global__ void ReduceColumns(const T* x, T* y, ReducePlan plan) {
   }
 }
 
+// The plan of the binding. Rows of nothing begin nowhere: an offset from no memory is undefined.
+inline ReducePlan ReducePlanOf(const RunContext& context) {
+  ReducePlan plan = context.state<ReducePlan>();
+  if (plan.reduced_count == 0) plan.kept_rank = 0;
+  return plan;
+}
+
 using LaunchReducePlan = absl::Status (*)(const void* x, void* y, const ReducePlan& plan,
                                           cudaStream_t stream);
 
