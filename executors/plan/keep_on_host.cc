@@ -85,15 +85,12 @@ class HostKeeper {
     }
     if (!is_read) return;
     NodeSides& sides = SidesOf(id);
-    sides.node = Side::kHost;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      if (sides.inputs[i] == Side::kDevice && node.inputs[i].valid()) {
-        --ReadsOf(node.inputs[i]).on_device;
-        ++ReadsOf(node.inputs[i]).on_host;
-      }
-      if (sides.inputs[i] != Side::kEither) sides.inputs[i] = Side::kHost;
+      if (sides.inputs[i] != Side::kDevice || !node.inputs[i].valid()) continue;
+      --ReadsOf(node.inputs[i]).on_device;
+      ++ReadsOf(node.inputs[i]).on_host;
     }
-    std::fill(sides.outputs.begin(), sides.outputs.end(), Side::kHost);
+    sides = OnHost(node);
     for (const ValueId output : node.outputs)
       if (output.valid()) sides_.values[static_cast<size_t>(output.index)] = Side::kHost;
   }
@@ -105,6 +102,12 @@ class HostKeeper {
 };
 
 }  // namespace
+
+NodeSides OnHost(const Node& node) {
+  const Side inputs = ReadsDimsOnly(node) ? Side::kEither : Side::kHost;
+  return {Side::kHost, std::vector<Side>(node.inputs.size(), inputs),
+          std::vector<Side>(node.outputs.size(), Side::kHost), /*bodies=*/{}};
+}
 
 void KeepOnHost(const Graph& graph, absl::Span<const NodeId> order, GraphSides& sides) {
   HostKeeper(graph, sides).Run(order);

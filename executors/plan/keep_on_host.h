@@ -8,6 +8,9 @@
 
 namespace onward::executors {
 
+// The sides of a node that the host runs, bodies included.
+NodeSides OnHost(const Node& node);
+
 // Gives those nodes of a decided graph to the host whose results only the host reads and whose
 // inputs it has, all of them small: the device would compute them to send them back, and the run
 // would wait for it. `order`: topological.

@@ -14,12 +14,6 @@
 namespace onward::executors {
 namespace {
 
-NodeSides OnHost(const Node& node) {
-  const Side inputs = ReadsDimsOnly(node) ? Side::kEither : Side::kHost;
-  return {Side::kHost, std::vector<Side>(node.inputs.size(), inputs),
-          std::vector<Side>(node.outputs.size(), Side::kHost), /*bodies=*/{}};
-}
-
 class Decider {
  public:
   Decider(const ExecutionProvider& device, const KernelOptions& options)
