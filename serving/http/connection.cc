@@ -62,11 +62,14 @@ void Connection::Within(std::chrono::seconds most) {
   deadline_ = std::chrono::steady_clock::now() + most;
 }
 
-void Connection::CheckDeadline(std::chrono::steady_clock::time_point now) {
-  // So much was pipelined that nothing is read, which would tell that the client leaves.
+void Connection::CheckClient() {
+  // So much was pipelined that nothing is read.
   if (under_way_ && !reading_ && stream_.HasLeft())
     asio::post(shared_.context, [self = shared_from_this()] { self->Leave(); });
-  if (now < deadline_) return;
+}
+
+void Connection::EndIfLate(std::chrono::steady_clock::time_point now) {
+  if (!IsLate(now)) return;
   deadline_ = kNever;
   timed_out_ = true;
   stream_.Cancel();

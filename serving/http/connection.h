@@ -41,6 +41,8 @@ struct Connections {
   bool draining = false;   // connections end with their next reply
   bool closing = false;    // requests are not taken any more
   bool turn_ends = false;  // HttpHandler::end_turn is about to be called
+  // Bytes that clients send behind a refusal, which nobody reads.
+  std::array<char, 64 << 10> thrown_away;
   ReplyMail mail;
   std::mutex mutex;
   std::condition_variable changed;
@@ -58,9 +60,12 @@ class Connection : public ReplyReceiver, public std::enable_shared_from_this<Con
   void Begin();
   // Closes the connection where it is idle and the server takes no more requests.
   void CloseIfIdle();
-  // Ends what has taken too long. A timer of each connection would cost three calls of the system a
-  // request.
-  void CheckDeadline(std::chrono::steady_clock::time_point now);
+  // Notices a client that leaves where nothing is read, which would tell.
+  void CheckClient();
+  // Returns whether what is under way has taken too long. A timer of each connection would cost
+  // three calls of the system a request.
+  bool IsLate(std::chrono::steady_clock::time_point now) const { return now >= deadline_; }
+  void EndIfLate(std::chrono::steady_clock::time_point now);
   void Close();
   void TakeParcel() override;
 

@@ -178,9 +178,8 @@ void Connection::Linger(Error error) {
 
 void Connection::Discard() {
   if (discarded_ > std::max(kLeastDiscarded, shared_.limits.body_bytes)) return Close();
-  input_.resize(64 * 1024);
   reading_ = true;
-  stream_.async_read_some(asio::buffer(input_),
+  stream_.async_read_some(asio::buffer(shared_.thrown_away),
                           [self = shared_from_this()](Error error, size_t count) {
                             self->reading_ = false;
                             self->discarded_ += static_cast<int64_t>(count);

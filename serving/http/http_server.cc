@@ -11,6 +11,7 @@
 #include <new>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "onward/status.h"
@@ -24,6 +25,8 @@ using Endpoint = asio::generic::stream_protocol::endpoint;
 using asio::ip::tcp;
 
 constexpr std::chrono::milliseconds kDeadlinePeriod(250), kDrainPeriod(10);
+// Clients that come together are late together: between so many of them others are served.
+constexpr size_t kLateAtOnce = 16;
 
 std::string NameOf(const HttpAddress& address) {
   return address.unix_path.empty() ? absl::StrCat(address.host, ":", address.port)
@@ -226,10 +229,26 @@ class AsioServer : public HttpServer {
     deadlines_.async_wait([this, waits = UnderWay(checks_)](Error) mutable {
       waits.End();
       const auto now = std::chrono::steady_clock::now();
-      for (const auto& connection : shared_.all) connection->CheckDeadline(now);
+      std::vector<std::shared_ptr<Connection>> late;
+      for (const auto& connection : shared_.all) {
+        connection->CheckClient();
+        if (connection->IsLate(now)) late.push_back(connection);
+      }
+      EndLate(std::move(late), now);
       shared_.mail.Deliver();
       CheckDeadlines();
     });
+  }
+
+  void EndLate(std::vector<std::shared_ptr<Connection>> late,
+               std::chrono::steady_clock::time_point now) {
+    for (size_t i = 0; i < kLateAtOnce && !late.empty(); ++i) {
+      late.back()->EndIfLate(now);
+      late.pop_back();
+    }
+    if (late.empty()) return;
+    asio::post(context_,
+               [this, late = std::move(late), now]() mutable { EndLate(std::move(late), now); });
   }
 
   // Where the address has too many, the connection is closed.
