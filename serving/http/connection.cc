@@ -39,6 +39,10 @@ void Connection::Begin() {
   });
 }
 
+std::chrono::steady_clock::time_point Connection::IdleUntil() const {
+  return awaits_ == Awaits::kRequest ? deadline_ : kNever;
+}
+
 void Connection::CloseIfIdle() {
   if (awaits_ == Awaits::kRequest) Close();
 }

@@ -52,13 +52,17 @@ struct Connections {
 // Handlers of asynchronous calls keep the connection alive.
 class Connection : public ReplyReceiver, public std::enable_shared_from_this<Connection> {
  public:
+  static constexpr auto kNever = std::chrono::steady_clock::time_point::max();
+
   // `tls` null: bytes as they are. `client`: its address; `place`: where it is counted.
   Connection(Stream::Socket socket, boost::asio::ssl::context* tls, std::string client,
              std::string place, Connections& shared);
   ~Connection() override;
 
   void Begin();
-  // Closes the connection where it is idle and the server takes no more requests.
+  // The end of the time in which the next request has to come; kNever while one is read or handled.
+  std::chrono::steady_clock::time_point IdleUntil() const;
+  // Closes the connection where it is idle.
   void CloseIfIdle();
   // Notices a client that leaves where nothing is read, which would tell.
   void CheckClient();
@@ -71,7 +75,6 @@ class Connection : public ReplyReceiver, public std::enable_shared_from_this<Con
 
  private:
   using Error = Stream::Error;
-  static constexpr auto kNever = std::chrono::steady_clock::time_point::max();
   // The event that the connection waits for.
   enum class Awaits { kRequest, kHead, kBody, kReply, kClose };
 

@@ -20,7 +20,7 @@ struct HttpLimits {
   size_t line_bytes = 8 * 1024;            // of the request line; 414
   size_t field_bytes = 8 * 1024;           // of all fields; 431
   size_t fields = 100;                     // 431
-  int connections = 10000;                 // closed at once
+  int connections = 10000;  // the longest idle are closed; where none is, the new one
   // The most of one address (in IPv6, of one network of 64 bits); others are closed at once.
   int connections_per_address = 1000;
   int connections_from_here = 10000;       // of this machine: proxies, Unix sockets

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <mutex>
 #include <new>
@@ -209,9 +210,8 @@ class AsioServer : public HttpServer {
         [this, waits = UnderWay(accepts_)](Error error, Stream::Socket socket) mutable {
           waits.End();
           if (!acceptor_.is_open()) return;
-          const bool full = shared_.all.size() >= static_cast<size_t>(shared_.limits.connections);
           try {
-            if (!error && !full) Take(std::move(socket));
+            if (!error && HasRoom()) Take(std::move(socket));
           } catch (const std::bad_alloc&) {  // the connection is closed
           }
           if (!error) return Accept();
@@ -249,6 +249,22 @@ class AsioServer : public HttpServer {
     if (late.empty()) return;
     asio::post(context_,
                [this, late = std::move(late), now]() mutable { EndLate(std::move(late), now); });
+  }
+
+  // Makes room for a newcomer by closing those that have been idle for longest: many at once, so
+  // that a flood of newcomers does not look through all of them for each.
+  bool HasRoom() {
+    const auto most = static_cast<size_t>(shared_.limits.connections);
+    if (shared_.all.size() < most) return true;
+    std::vector<std::shared_ptr<Connection>> idle;
+    for (const auto& connection : shared_.all) {
+      if (connection->IdleUntil() != Connection::kNever) idle.push_back(connection);
+    }
+    const auto end = idle.begin() + static_cast<ptrdiff_t>((idle.size() + 63) / 64);
+    std::partial_sort(idle.begin(), end, idle.end(),
+                      [](const auto& a, const auto& b) { return a->IdleUntil() < b->IdleUntil(); });
+    std::for_each(idle.begin(), end, [](const auto& connection) { connection->CloseIfIdle(); });
+    return shared_.all.size() < most;
   }
 
   // Where the address has too many, the connection is closed.

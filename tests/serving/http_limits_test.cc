@@ -102,6 +102,28 @@ TEST_F(HttpLimitsTest, AnAddressHasSoManyConnections) {
   EXPECT_EQ(status, 200);
 }
 
+TEST_F(HttpLimitsTest, AFullServerClosesWhatIsIdleForLongest) {
+  Start({.connections = 3});
+  std::vector<std::unique_ptr<Client>> clients;
+  const auto ask = [&](size_t i) { return clients[i]->Ask("GET", "/").status; };
+  for (size_t i = 0; i < 3; ++i) {
+    clients.push_back(std::make_unique<Client>(server_->port()));
+    EXPECT_EQ(ask(i), 200);
+  }
+  EXPECT_EQ(ask(0), 200);
+  clients.push_back(std::make_unique<Client>(server_->port()));
+  EXPECT_EQ(ask(3), 200);
+  EXPECT_TRUE(clients[1]->IsClosed());
+  for (const size_t i : {0, 2, 3}) {
+    EXPECT_EQ(ask(i), 200);
+    clients[i]->Send(Post("/held", "Content-Length: 0\r\n"));
+  }
+  AwaitHeld(3);
+  EXPECT_TRUE(Client(server_->port()).IsClosed());
+  for (Held& each : TakeHeld()) each.respond({.body = "done"});
+  for (const size_t i : {0, 2, 3}) EXPECT_EQ(clients[i]->Read().body, "done");
+}
+
 TEST_F(HttpLimitsTest, ChunksAreCounted) {
   Start({.chunks = 10});
   const auto reply = [&](int chunks) {
