@@ -25,27 +25,38 @@ void AppendText(const std::string& text, std::string& json) {
   json += nlohmann::json(text).dump();
 }
 
+// Elements and a comma behind each.
 template <typename T>
-void AppendElement(const T& element, std::string& json) {
-  if constexpr (std::is_same_v<T, std::string>) {
-    AppendText(element, json);
-  } else if constexpr (std::is_same_v<T, bool>) {
-    json += element ? "true" : "false";
+void AppendElements(absl::Span<const T> elements, std::string& json) {
+  if constexpr (std::is_same_v<T, std::string> || std::is_same_v<T, bool>) {
+    for (const T& element : elements) {
+      if constexpr (std::is_same_v<T, bool>) {
+        json += element ? "true" : "false";
+      } else {
+        AppendText(element, json);
+      }
+      json.push_back(',');
+    }
   } else {
-    AppendDecimal(element, json);
+    constexpr size_t kAtOnce = 64;
+    char text[kAtOnce * (kMostDecimalChars + 1)];
+    for (size_t first = 0; first < elements.size(); first += kAtOnce) {
+      char* to = text;
+      for (const T element : elements.subspan(first, kAtOnce)) {
+        to = WriteDecimal(element, to);
+        *to++ = ',';
+      }
+      json.append(text, to);
+    }
   }
 }
 
 void AppendData(const Tensor& tensor, std::string& json) {
   json += ",\"data\":[";
   DispatchDType(Types(), tensor.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    const absl::Span<const T> elements = tensor.span<T>();
-    for (size_t i = 0; i < elements.size(); ++i) {
-      if (i > 0) json.push_back(',');
-      AppendElement(elements[i], json);
-    }
+    AppendElements(tensor.span<typename decltype(tag)::type>(), json);
   });
+  if (json.back() == ',') json.pop_back();
   json += "]";
 }
 
