@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "serving/example_inputs.h"
 #include "serving/http/framing.h"
 #include "serving/protocol/datatype.h"
 #include "serving/served_model.h"
@@ -27,55 +28,21 @@ std::string InSingleQuotes(const std::string& text) {
   return absl::StrReplaceAll(text, {{"'", "'\\''"}});
 }
 
-// With `size` for the dims at the end that vary, as height and width do, and 1 for others.
-std::vector<int64_t> ExampleShape(const Type& type, int64_t size) {
-  std::vector<int64_t> shape = ShapeOf(type, 1);
-  const std::vector<int64_t> known = ShapeOf(type, -1);
-  for (size_t i = shape.size(); i-- > 1 && known[i] == -1;) shape[i] = size;
-  return shape;
-}
-
-int64_t CountOf(const std::vector<int64_t>& shape) {
-  return NumElements(Dims(shape.begin(), shape.end()));
-}
-
-// The least size with which the model runs: its windows may want more than 1.
-int64_t LeastSize(const ServedModel& model) {
-  constexpr int64_t kMostElements = 1'000'000;
-  for (const int64_t size : {1, 8, 32, 64, 128, 512, 1024}) {
-    Session::Inputs inputs;
-    bool varies = false;
-    int64_t count = 0;
-    for (const ValueInfo& input : model.session().inputs()) {
-      if (input.optional) continue;
-      const std::vector<int64_t> shape = ExampleShape(input.type, size);
-      varies = varies || shape != ExampleShape(input.type, size + 1);
-      count += CountOf(shape);
-      if (count > kMostElements) return 1;
-      inputs.emplace(input.name, Tensor::Zeros(input.type.dtype, Dims(shape.begin(), shape.end())));
-    }
-    if (!varies) return 1;
-    if (model.session().Run(inputs).ok()) return size;
-  }
-  return 1;
-}
-
 std::vector<Part> BodyOf(const ServedModel& model) {
   std::vector<Part> parts;
-  const int64_t size = LeastSize(model);
   std::string text =
       absl::StrCat("{", model.sequences() == nullptr ? "" : kFirstOfSequence, "\"inputs\":[");
   for (const ValueInfo& input : model.inputs()) {
     if (input.optional) continue;
     const DType dtype = input.type.dtype;
-    const std::vector<int64_t> shape = ExampleShape(input.type, size);
+    const std::vector<int64_t> shape = ExampleShape(input.type, model.example_size());
     const std::string name =
         nlohmann::json(input.name).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
     absl::StrAppend(&text, parts.empty() ? "" : "]},", "{\"name\":", name, ",\"datatype\":\"",
                     std::string(DatatypeName(dtype)), "\",\"shape\":", nlohmann::json(shape).dump(),
                     ",\"data\":[");
     const char* zero = dtype == DType::kString ? "\"\"" : dtype == DType::kBool ? "false" : "0";
-    parts.push_back({std::move(text), zero, CountOf(shape)});
+    parts.push_back({std::move(text), zero, NumElements(Dims(shape.begin(), shape.end()))});
     text.clear();
   }
   parts.push_back({parts.empty() ? text + "]}" : "]}]}", "", 0});

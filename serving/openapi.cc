@@ -8,6 +8,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked.h"
+#include "serving/example_inputs.h"
 #include "serving/http/framing.h"
 #include "serving/protocol/datatype.h"
 
@@ -141,7 +142,7 @@ int64_t ElementsOf(const ServedModel& model) {
   for (const ValueInfo& input : model.inputs()) {
     if (input.optional) continue;
     int64_t count = 1;
-    for (const int64_t dim : ShapeOf(input.type, 1)) {
+    for (const int64_t dim : ExampleShape(input.type, model.example_size())) {
       const auto product = CheckedMul(count, dim);
       if (!product || *product > kLargestExample) return kLargestExample + 1;
       count = *product;
@@ -155,7 +156,7 @@ json Example(const ServedModel& model) {
   json inputs = json::array();
   for (const ValueInfo& input : model.inputs()) {
     if (input.optional) continue;
-    const std::vector<int64_t> shape = ShapeOf(input.type, 1);
+    const std::vector<int64_t> shape = ExampleShape(input.type, model.example_size());
     size_t count = 1;
     for (const int64_t dim : shape) count *= static_cast<size_t>(dim);
     const json zero = input.type.dtype == DType::kString ? json("")

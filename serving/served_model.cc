@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/closest_name.h"
 #include "onward/status.h"
+#include "serving/example_inputs.h"
 #include "serving/http/framing.h"
 #include "serving/protocol/classification.h"
 #include "serving/protocol/datatype.h"
@@ -68,13 +69,6 @@ int64_t MostBatchRows(const Session& session, int64_t configured, bool determini
 
 }  // namespace
 
-std::vector<int64_t> ShapeOf(const Type& type, int64_t varying) {
-  std::vector<int64_t> shape;
-  if (!type.shape) return {varying};
-  for (const Dim& dim : *type.shape) shape.push_back(dim.known() ? dim.value() : varying);
-  return shape;
-}
-
 absl::StatusOr<std::shared_ptr<ServedModel>> ServedModel::Create(std::string name,
                                                                  std::shared_ptr<Session> session,
                                                                  ServedModelFacts facts) {
@@ -133,7 +127,8 @@ ServedModel::ServedModel(std::string name, std::vector<DeviceSession> sessions,
       has_rows_(facts_.config->max_batch_size() > 0 || HasRows(session())),
       most_batch_rows_(
           MostBatchRows(session(), facts_.config->max_batch_size(), facts_.deterministic)),
-      gains_by_threads_(GainsByThreads(session())),
+      example_size_(LeastExampleSize(session())),
+      gains_by_threads_(GainsByThreads(session(), example_size_)),
       rows_apart_(facts_.deterministic && session().RowsAreIndependent().ok()) {}
 
 const std::vector<std::string>* ServedModel::labels(const std::string& output) const {

@@ -39,9 +39,6 @@ struct ServedModelFacts {
   std::vector<std::shared_ptr<Session>> others = {};  // those behind the first place
 };
 
-// With `varying` for dims that vary; an unknown rank counts as one of them.
-std::vector<int64_t> ShapeOf(const Type& type, int64_t varying);
-
 // Thread-safe once made.
 class ServedModel {
  public:
@@ -89,8 +86,10 @@ class ServedModel {
   int64_t most_batch_rows() const { return most_batch_rows_; }
   // Returns whether a run is faster with all cores than in one thread.
   bool gains_by_threads() const { return gains_by_threads_; }
-  // A shell command that asks for a text, or for an inference with zeros; runs the model to find
-  // sizes that it takes. `curl`: the program and how it connects.
+  // Dims that vary can be so large for the model to run; see LeastExampleSize.
+  int64_t example_size() const { return example_size_; }
+  // A shell command that asks for a text, or for an inference with zeros. `curl`: the program and
+  // how it connects.
   std::string CurlLine(const std::string& curl, const std::string& url) const;
 
  private:
@@ -120,6 +119,7 @@ class ServedModel {
   const Interface interface_;
   const bool has_rows_;  // see RowsOf
   const int64_t most_batch_rows_;
+  const int64_t example_size_;
   const bool gains_by_threads_;
   const bool rows_apart_;  // a run has one row
 };

@@ -29,4 +29,11 @@ std::optional<DType> DTypeOfDatatype(std::string_view name) {
   return std::nullopt;
 }
 
+std::vector<int64_t> ShapeOf(const Type& type, int64_t varying) {
+  std::vector<int64_t> shape;
+  if (!type.shape) return {varying};
+  for (const Dim& dim : *type.shape) shape.push_back(dim.known() ? dim.value() : varying);
+  return shape;
+}
+
 }  // namespace onward::serving

@@ -53,10 +53,14 @@ constexpr char kKinds[] =
 TEST_F(OpenApiTest, ExamplesWorkWhenPosted) {
   Add("kinds", kKinds);
   Add("a model", "g (float[n] x) => (float[n] y) { y = Neg(x) }");
+  Add("windows",
+      "g (float[n, 1, h, w] x) => (float[n, 1, i, j] y) "
+      "{ y = MaxPool<kernel_shape = [20, 3]>(x) }");
   const json document = Start();
   EXPECT_EQ(document["openapi"], "3.0.3");
   EXPECT_EQ(document["info"]["version"], "0.1");
-  for (const char* path : {"/v2/models/kinds/infer", "/v2/models/a%20model/infer"}) {
+  for (const char* path :
+       {"/v2/models/kinds/infer", "/v2/models/a%20model/infer", "/v2/models/windows/infer"}) {
     const json& content =
         document["paths"][path]["post"]["requestBody"]["content"]["application/json"];
     const auto reply = client_->Ask("POST", path, content["example"].dump());
