@@ -15,6 +15,8 @@ absl::StatusOr<int> EliminateDead(Graph& graph, const PassOptions& options, int&
 absl::StatusOr<int> EliminateIdentity(Graph& graph, const PassOptions& options, int& budget);
 // Two shape, layout or type changes in a row become one, and a CastLike a Cast.
 absl::StatusOr<int> MergeChains(Graph& graph, const PassOptions& options, int& budget);
+// Einsum to transposes, sums and a MatMul or Mul.
+absl::StatusOr<int> LowerEinsum(Graph& graph, const PassOptions& options, int& budget);
 // Sums of padded parts become their Concat.
 absl::StatusOr<int> MergePads(Graph& graph, const PassOptions& options, int& budget);
 // Equal constants and equal computations are done once.

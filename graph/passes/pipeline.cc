@@ -11,6 +11,7 @@ std::vector<Pass> PortablePipeline() {
       {"simplify_shapes", SimplifyShapes},
       {"inline_if", InlineConstantIf},
       {"eliminate_identity", EliminateIdentity},
+      {"lower_einsum", LowerEinsum},
       {"merge_chains", MergeChains},
       {"merge_pads", MergePads},
       {"common_subexpressions", CommonSubexpressions},
