@@ -1,0 +1,52 @@
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "graph/passes/passes.h"
+#include "tests/support/text_model.h"
+
+namespace onward {
+namespace {
+
+using testing::Nodes;
+using testing::Optimize;
+
+// What becomes of `op` on x, [N, S, 6] as [N, S, 2, 3], and a constant of `dims`.
+std::string After(const std::string& op, const std::string& dims) {
+  return Nodes(Optimize(
+      absl::StrCat("g (float[N,S,6] x) => (float[] y) <int64[4] shape = {0, 0, 2, 3}> {"
+                   "d = Constant <value_ints = [",
+                   dims,
+                   "]> () n = ReduceProd <keepdims = 0> (d) z = Constant <value_int = 0> () "
+                   "o = Constant <value_int = 1> () r = Range(z, n, o) "
+                   "f = Cast <to = 1> (r) c = Reshape(f, d) "
+                   "h = Reshape(x, shape) y = ",
+                   op, " }"),
+      {{"fold", FoldConstants}, {"bias", BiasBeforeReshape}, {"dead", EliminateDead}}));
+}
+
+TEST(BiasBeforeReshape, OfTheAxisThatIsSplit) {
+  const std::string moved = "y_Add = Add(x, y_const)\ny = Reshape(y_Add, shape)\n";
+  EXPECT_EQ(After("Add(h, c)", "2, 3"), moved);
+  EXPECT_EQ(After("Add(c, h)", "1, 1, 2, 3"), moved);
+  EXPECT_EQ(After("Mul(h, c)", "1"), "y_Mul = Mul(x, y_const)\ny = Reshape(y_Mul, shape)\n");
+}
+
+TEST(BiasBeforeReshape, NotOfOtherShapes) {
+  for (const char* dims : {"3", "2, 1", "3, 1, 2, 3", "1, 1, 1, 2, 3"})
+    EXPECT_NE(After("Add(h, c)", dims).find("y = Add(h, c)"), std::string::npos) << dims;
+}
+
+TEST(BiasBeforeReshape, NotWhereTheReshapeDoesMore) {
+  const std::string merges =
+      "g (float[N,S,6] x) => (float[] y) <int64[4] shape = {-1, 1, 2, 3},"
+      " float[2,3] c = {1, 2, 3, 4, 5, 6}> { h = Reshape(x, shape) y = Add(h, c) }";
+  EXPECT_NE(Nodes(Optimize(merges, BiasBeforeReshape)).find("y = Add(h, c)"), std::string::npos);
+  const std::string read_twice =
+      "g (float[N,S,6] x) => (float[] y, float[] z) <int64[4] shape = {0, 0, 2, 3},"
+      " float[2,3] c = {1, 2, 3, 4, 5, 6}> { h = Reshape(x, shape) y = Add(h, c) z = Neg(h) }";
+  EXPECT_NE(Nodes(Optimize(read_twice, BiasBeforeReshape)).find("y = Add(h, c)"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace onward
