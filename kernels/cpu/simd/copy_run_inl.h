@@ -10,6 +10,7 @@ ONWARD_INLINE int64_t CeilDivision(int64_t a, int64_t b) { return a <= 0 ? 0 : (
 
 // Returns whether some tap of `kernel` lies `phase` beyond a multiple of the stride.
 ONWARD_INLINE bool ReadsPhase(int64_t kernel, int64_t dilation, int64_t stride, int64_t phase) {
+  if (dilation == 1) return phase < kernel;
   for (int64_t k = 0; k < kernel && k < stride; ++k) {
     if (k * dilation % stride == phase) return true;
   }
