@@ -1,5 +1,6 @@
-// Gelu from its parts: x * 0.5 * (1 + erf(x / sqrt(2))) and the tanh approximation, in the orders
-// of multiplication that exporters write.
+// Gelu from its parts: x * 0.5 * (1 + erf(x / sqrt(2))) and the tanh approximation, in whatever
+// order exporters write their sums and products.
+#include <array>
 #include <cmath>
 
 #include "graph/passes/passes.h"
@@ -9,95 +10,113 @@ namespace onward {
 
 namespace {
 
-// The factors of a product of two or three, looking through a product that is read once.
-std::vector<ValueId> Factors(const Graph& graph, const Node& node, bool first_nested) {
-  const ValueId nested = node.inputs[first_nested ? 0 : 1];
-  const ValueId other = node.inputs[first_nested ? 1 : 0];
-  const Node* product = MadeBy(graph, nested, "Mul");
-  if (product == nullptr || !ReadOnce(graph, nested)) return {};
-  return {other, product->inputs[0], product->inputs[1]};
-}
+constexpr int kDeepest = 8;  // nodes behind each other
 
-// x when `value` is x / sqrt(2) or x * sqrt(1/2).
-ValueId OverRootTwo(const Graph& graph, ValueId value) {
-  const Node* division = MadeBy(graph, value, "Div");
-  if (division != nullptr) {
-    const bool matches = IsScalar(graph, division->inputs[1], std::sqrt(2.0)) &&
-                         RankOf(graph, division->inputs[1]) <= 1;
-    return matches ? division->inputs[0] : ValueId();
-  }
-  return BesideScalar(graph, value, "Mul", std::sqrt(0.5));
-}
+// c[0] + c[1] x + c[2] x^2 + c[3] x^3.
+using Cubic = std::array<double, 4>;
 
-// x when `value` is x * x * x in some form.
-ValueId Cubed(const Graph& graph, ValueId value) {
-  if (const Node* power = MadeBy(graph, value, "Pow")) {
-    return ScalarValue(graph, power->inputs[1]) == 3.0 ? power->inputs[0] : ValueId();
-  }
-  const Node* product = MadeBy(graph, value, "Mul");
-  if (product == nullptr) return {};
-  for (size_t i = 0; i < 2; ++i) {
-    const ValueId x = product->inputs[i];
-    const Node* square = MadeBy(graph, product->inputs[1 - i], "Mul");
-    if (square != nullptr && square->inputs[0] == x && square->inputs[1] == x) return x;
-  }
-  return {};
-}
-
-// Returns whether `value` is 0.044715 * x * x in some order.
-bool IsScaledSquare(const Graph& graph, ValueId value, ValueId x) {
-  const Node* product = MadeBy(graph, value, "Mul");
-  if (product == nullptr) return false;
-  for (size_t i = 0; i < 2; ++i) {
-    if (product->inputs[i] == x &&
-        BesideScalar(graph, product->inputs[1 - i], "Mul", 0.044715) == x) {
-      return true;
+std::optional<Cubic> Product(const Cubic& a, const Cubic& b) {
+  Cubic product = {};
+  for (size_t i = 0; i < a.size(); ++i) {
+    for (size_t j = 0; j < b.size(); ++j) {
+      if (a[i] == 0 || b[j] == 0) continue;
+      if (i + j >= product.size()) return std::nullopt;
+      product[i + j] += a[i] * b[j];
     }
   }
-  const ValueId square = BesideScalar(graph, value, "Mul", 0.044715);
-  const Node* inner = square.valid() ? MadeBy(graph, square, "Mul") : nullptr;
-  return inner != nullptr && inner->inputs[0] == x && inner->inputs[1] == x;
+  return product;
 }
 
-// Returns whether `value` is x + 0.044715 x^3 or x * (1 + 0.044715 x^2).
-bool IsCubic(const Graph& graph, ValueId value, ValueId x) {
-  if (const Node* sum = MadeBy(graph, value, "Add")) {
-    const ValueId term = OtherInput(*sum, x);
-    if (!term.valid()) return false;
-    const ValueId cube = BesideScalar(graph, term, "Mul", 0.044715);
-    return cube.valid() && Cubed(graph, cube) == x;
-  }
-  const Node* product = MadeBy(graph, value, "Mul");
-  if (product == nullptr) return false;
-  const ValueId factor = OtherInput(*product, x);
-  if (!factor.valid()) return false;
-  const ValueId square = BesideScalar(graph, factor, "Add", 1.0);
-  return square.valid() && IsScaledSquare(graph, square, x);
+Cubic Sum(const Cubic& a, const Cubic& b, double factor) {
+  Cubic sum = a;
+  for (size_t i = 0; i < sum.size(); ++i) sum[i] += factor * b[i];
+  return sum;
 }
 
-// "none" or "tanh" when `value` is 1 + erf(x / sqrt(2)) or 1 + tanh(sqrt(2/pi) (x + ...)).
-std::string_view GateOf(const Graph& graph, ValueId value, ValueId x) {
-  const ValueId inner = BesideScalar(graph, value, "Add", 1.0);
-  if (!inner.valid() || !ReadOnce(graph, value)) return "";
-  if (const Node* erf = MadeBy(graph, inner, "Erf")) {
-    return OverRootTwo(graph, erf->inputs[0]) == x ? "none" : "";
+// `value` where it is a polynomial in x of constants of one element.
+std::optional<Cubic> CubicOf(const Graph& graph, ValueId value, ValueId x, int depth = 0) {
+  if (value == x) return Cubic{0, 1, 0, 0};
+  if (const auto number = ScalarValue(graph, value)) return Cubic{*number, 0, 0, 0};
+  const NodeId maker = Maker(graph, value);
+  if (!maker.valid() || depth == kDeepest) return std::nullopt;
+  const Node& node = graph.node(maker);
+  const auto of = [&](size_t input) { return CubicOf(graph, node.inputs[input], x, depth + 1); };
+  if (node.Is("Pow")) {
+    const auto base = of(0), exponent = of(1);
+    if (!base || !exponent || (*exponent != Cubic{2} && *exponent != Cubic{3})) return std::nullopt;
+    const auto square = Product(*base, *base);
+    return square && *exponent == Cubic{3} ? Product(*square, *base) : square;
   }
-  const Node* tanh = MadeBy(graph, inner, "Tanh");
-  if (tanh == nullptr) return "";
-  const ValueId cubic =
-      BesideScalar(graph, tanh->inputs[0], "Mul", std::sqrt(2.0 / 3.14159265358979323846));
-  if (cubic.valid()) return IsCubic(graph, cubic, x) ? "tanh" : "";
-  // sqrt(2/pi) * x * (1 + 0.044715 x^2) with the first two multiplied first.
-  const Node* product = MadeBy(graph, tanh->inputs[0], "Mul");
-  for (size_t i = 0; product != nullptr && i < 2; ++i) {
-    const ValueId square = BesideScalar(graph, product->inputs[1 - i], "Add", 1.0);
-    if (square.valid() && IsScaledSquare(graph, square, x) &&
-        BesideScalar(graph, product->inputs[i], "Mul", std::sqrt(2.0 / 3.14159265358979323846)) ==
-            x) {
-      return "tanh";
+  const bool adds = node.Is("Add"), subtracts = node.Is("Sub"), divides = node.Is("Div");
+  if (!adds && !subtracts && !divides && !node.Is("Mul")) return std::nullopt;
+  const auto a = of(0), b = of(1);
+  if (!a || !b) return std::nullopt;
+  if (adds || subtracts) return Sum(*a, *b, adds ? 1 : -1);
+  if (!divides) return Product(*a, *b);
+  if ((*b)[0] == 0 || *b != Cubic{(*b)[0]}) return std::nullopt;
+  return Product(*a, Cubic{1 / (*b)[0]});
+}
+
+bool IsNear(const Cubic& value, const Cubic& expected, DType dtype) {
+  for (size_t i = 0; i < value.size(); ++i)
+    if (!IsNear(value[i], expected[i], dtype)) return false;
+  return true;
+}
+
+// A product of numbers and other values.
+struct Factors {
+  double number = 1;
+  std::vector<ValueId> values;
+};
+
+// Looks through products that are read once, and `root` of them.
+void AddFactors(const Graph& graph, ValueId value, bool root, Factors& factors) {
+  if (const auto number = ScalarValue(graph, value)) {
+    factors.number *= *number;
+    return;
+  }
+  const NodeId maker = Maker(graph, value);
+  const bool looks = maker.valid() && (root || ReadOnce(graph, value));
+  if (looks && graph.node(maker).Is("Mul")) {
+    for (const ValueId input : graph.node(maker).inputs) AddFactors(graph, input, false, factors);
+    return;
+  }
+  if (looks && graph.node(maker).Is("Div")) {
+    const auto divisor = ScalarValue(graph, graph.node(maker).inputs[1]);
+    if (divisor && *divisor != 0) {
+      factors.number /= *divisor;
+      return AddFactors(graph, graph.node(maker).inputs[0], false, factors);
     }
   }
-  return "";
+  factors.values.push_back(value);
+}
+
+// weight * (1 + erf(x / sqrt(2))), or the same with tanh(sqrt(2/pi) (x + 0.044715 x^3)).
+struct Gate {
+  double weight = 0;
+  std::string_view approximate;
+};
+
+std::optional<Gate> GateOf(const Graph& graph, ValueId value, ValueId x) {
+  const Node* sum = MadeBy(graph, value, "Add");
+  if (sum == nullptr || !ReadOnce(graph, value)) return std::nullopt;
+  const auto split = SplitScalar(graph, *sum);
+  if (!split) return std::nullopt;
+  const DType dtype = graph.type(value).dtype;
+  Factors term;
+  AddFactors(graph, split->other, true, term);
+  if (term.values.size() != 1 || !IsNear(term.number, split->scalar, dtype)) return std::nullopt;
+  if (const Node* erf = MadeBy(graph, term.values[0], "Erf")) {
+    const auto inner = CubicOf(graph, erf->inputs[0], x);
+    if (!inner || !IsNear(*inner, {0, std::sqrt(0.5), 0, 0}, dtype)) return std::nullopt;
+    return Gate{split->scalar, "none"};
+  }
+  const Node* tanh = MadeBy(graph, term.values[0], "Tanh");
+  if (tanh == nullptr) return std::nullopt;
+  const double slope = std::sqrt(2.0 / 3.14159265358979323846);
+  const auto inner = CubicOf(graph, tanh->inputs[0], x);
+  if (!inner || !IsNear(*inner, {0, slope, 0, 0.044715 * slope}, dtype)) return std::nullopt;
+  return Gate{split->scalar, "tanh"};
 }
 
 std::optional<Patch> ToGelu(const Graph& graph, const Node& node, ValueId x,
@@ -114,22 +133,19 @@ std::optional<Patch> ToGelu(const Graph& graph, const Node& node, ValueId x,
 
 std::optional<Patch> Gelu(const Graph& graph, NodeId root) {
   const Node& node = graph.node(root);
-  for (const bool first : {true, false}) {
-    const std::vector<ValueId> factors = Factors(graph, node, first);
-    if (factors.empty()) continue;
-    for (size_t half = 0; half < 3; ++half) {
-      if (!IsScalar(graph, factors[half], 0.5)) continue;
-      const ValueId a = factors[(half + 1) % 3], b = factors[(half + 2) % 3];
-      for (const auto& [x, gate] : {std::pair(a, b), std::pair(b, a)}) {
-        const std::string_view kind = GateOf(graph, gate, x);
-        if (!kind.empty()) return ToGelu(graph, node, x, kind);
-      }
-    }
+  Factors factors;
+  AddFactors(graph, node.outputs[0], true, factors);
+  if (factors.values.size() != 2) return std::nullopt;
+  for (const size_t i : {0, 1}) {
+    const ValueId x = factors.values[i];
+    const auto gate = GateOf(graph, factors.values[1 - i], x);
+    if (gate && IsNear(factors.number * gate->weight, 0.5, graph.type(x).dtype))
+      return ToGelu(graph, node, x, gate->approximate);
   }
   return std::nullopt;
 }
 
-constexpr Rule kRules[] = {{"fuse_gelu", "Mul", Gelu}};
+constexpr Rule kRules[] = {{"fuse_gelu", "Mul", Gelu}, {"fuse_gelu", "Div", Gelu}};
 
 }  // namespace
 

@@ -72,27 +72,23 @@ std::optional<WithScalar> SplitScalar(const Graph& graph, const Node& node) {
   return std::nullopt;
 }
 
-namespace {
-
-bool Near(double value, double expected, DType dtype) {
+bool IsNear(double value, double expected, DType dtype) {
   double tolerance = 1e-5;
   if (dtype == DType::kFloat16) tolerance = 1e-3;
   if (dtype == DType::kBFloat16) tolerance = 8e-3;
   return std::fabs(value - expected) <= tolerance * std::fabs(expected);
 }
 
-}  // namespace
-
 bool IsScalar(const Graph& graph, ValueId id, double expected) {
   const std::optional<double> value = ScalarValue(graph, id);
-  return value && Near(*value, expected, graph.type(id).dtype);
+  return value && IsNear(*value, expected, graph.type(id).dtype);
 }
 
 ValueId BesideScalar(const Graph& graph, ValueId value, std::string_view op, double expected) {
   const Node* node = MadeBy(graph, value, op);
   if (node == nullptr) return {};
   const std::optional<WithScalar> split = SplitScalar(graph, *node);
-  if (!split || !Near(split->scalar, expected, graph.type(value).dtype)) return {};
+  if (!split || !IsNear(split->scalar, expected, graph.type(value).dtype)) return {};
   return split->other;
 }
 

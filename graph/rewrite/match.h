@@ -45,6 +45,8 @@ struct WithScalar {
 };
 std::optional<WithScalar> SplitScalar(const Graph& graph, const Node& node);
 
+// Returns whether numbers computed in the dtype can be equal.
+bool IsNear(double value, double expected, DType dtype);
 // True if the value is a constant of one element that is `expected` as far as its dtype can say.
 bool IsScalar(const Graph& graph, ValueId id, double expected);
 // The other operand of the commutative node that makes `value` when its constant operand IsScalar

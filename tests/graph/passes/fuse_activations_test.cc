@@ -43,6 +43,19 @@ TEST(FuseGelu, TanhForms) {
             "y = Gelu(x)\n");
 }
 
+// As JAX writes it, and others that multiply in another order.
+TEST(FuseGelu, AnyOrderOfPowersAndHalves) {
+  const std::string tail = "f = Tanh(e) c = Add(o, f) ";
+  EXPECT_EQ(Gelu("u = Mul(k, x) v = Mul(x, u) w = Mul(x, v) s = Add(x, w) e = Mul(q, s)" + tail +
+                 "d = Mul(h, c) y = Mul(x, d)"),
+            "y = Gelu(x)\n");
+  EXPECT_EQ(Gelu("u = Mul(x, x) v = Mul(u, k) w = Add(v, o) z = Mul(w, q) e = Mul(x, z)" + tail +
+                 "d = Mul(x, c) y = Mul(h, d)"),
+            "y = Gelu(x)\n");
+  EXPECT_EQ(Gelu("a = Mul(i, x) b = Erf(a) g = Mul(b, h) c = Add(g, h) y = Mul(c, x)"),
+            "y = Gelu(x)\n");
+}
+
 TEST(FuseGelu, AnotherScaleIsNoGelu) {
   EXPECT_EQ(Gelu("a = Mul(x, q) b = Erf(a) c = Add(o, b) d = Mul(x, c) y = Mul(d, h)"),
             "a = Mul(x, q)\nb = Erf(a)\nc = Add(o, b)\nd = Mul(x, c)\ny = Mul(d, h)\n");
