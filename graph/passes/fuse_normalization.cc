@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "graph/passes/normalization_forms.h"
 #include "graph/passes/passes.h"
 #include "graph/rewrite/match.h"
 
@@ -10,32 +11,9 @@ namespace onward {
 
 namespace {
 
-// The first of the trailing axes that a ReduceMean with keepdims averages, counted from the end
-// (-1: the last); 0 when it is not that.
-int64_t TrailingAxis(const Graph& graph, const Node& node) {
-  if (node.attributes.Int("keepdims", 1) != 1 || !InputOf(node, 1).valid()) return 0;
-  auto axes = IntElements(graph, node.inputs[1]);
-  if (!axes || axes->empty()) return 0;
-  const int rank = RankOf(graph, node.inputs[0]);
-  for (int64_t& axis : *axes) {
-    if (axis >= 0 && rank < 0) return 0;
-    if (axis >= 0) axis -= rank;
-  }
-  std::sort(axes->begin(), axes->end());
-  for (size_t i = 0; i < axes->size(); ++i) {
-    if ((*axes)[i] != static_cast<int64_t>(i) - static_cast<int64_t>(axes->size())) return 0;
-  }
-  return axes->front();
-}
-
-// x of x * x or Pow(x, 2).
-ValueId Squared(const Graph& graph, ValueId value) {
-  if (const Node* node = MadeBy(graph, value, "Mul")) {
-    return node->inputs[0] == node->inputs[1] ? node->inputs[0] : ValueId();
-  }
-  const Node* node = MadeBy(graph, value, "Pow");
-  return node != nullptr && ScalarValue(graph, node->inputs[1]) == 2.0 ? node->inputs[0]
-                                                                       : ValueId();
+// As TrailingAxis, of a ReduceMean with keepdims.
+int64_t AxisOfMean(const Graph& graph, const Node& node) {
+  return node.attributes.Int("keepdims", 1) == 1 ? TrailingAxis(graph, node) : 0;
 }
 
 // sqrt(mean(x * x) + epsilon).
@@ -64,7 +42,7 @@ std::optional<RootMeanSquare> ReadRootMeanSquare(const Graph& graph, ValueId val
   }
   const Node* mean = MadeBy(graph, variance, "ReduceMean");
   if (mean == nullptr) return std::nullopt;
-  result.axis = TrailingAxis(graph, *mean);
+  result.axis = AxisOfMean(graph, *mean);
   result.x = Squared(graph, mean->inputs[0]);
   if (result.axis == 0 || !result.x.valid() || !(result.epsilon >= 0)) return std::nullopt;
   return result;
@@ -95,7 +73,7 @@ ValueId Centered(const Graph& graph, ValueId value, int64_t axis) {
   if (difference == nullptr) return {};
   const Node* mean = MadeBy(graph, difference->inputs[1], "ReduceMean");
   if (mean == nullptr || mean->inputs[0] != difference->inputs[0]) return {};
-  return TrailingAxis(graph, *mean) == axis ? difference->inputs[0] : ValueId();
+  return AxisOfMean(graph, *mean) == axis ? difference->inputs[0] : ValueId();
 }
 
 Tensor Ones(DType dtype, DimsView dims) {
@@ -147,11 +125,23 @@ bool AllOnes(const Graph& graph, ValueId id) {
          SameBits(*tensor, Ones(tensor->dtype(), tensor->dims()));
 }
 
-// Returns whether `parameter` has as many dims as are normalized and broadcasts to them.
-bool FitsNormalized(const Graph& graph, const Node& normalization, ValueId parameter) {
+// The parameter with the dims that are normalized: as it is, or a constant without the dims of one
+// element before them; invalid where it has others.
+ValueId AsNormalized(const Graph& graph, const Node& normalization, ValueId parameter,
+                     Patch& patch) {
   const Type& type = graph.type(parameter);
   const Type& scale = graph.type(normalization.inputs[1]);
-  return type.is_tensor() && type.dtype == scale.dtype && SameShape(type, scale);
+  if (!type.is_tensor() || type.dtype != scale.dtype) return {};
+  if (SameShape(type, scale)) return parameter;
+  const Tensor* constant = FixedConstant(graph, parameter);
+  const auto dims = scale.static_dims();
+  const auto rank = static_cast<int64_t>(graph.type(normalization.outputs[0]).shape->size());
+  if (constant == nullptr || !dims || constant->rank() > rank ||
+      constant->dims().size() < dims->size() ||
+      constant->dims().subspan(constant->dims().size() - dims->size()) != DimsView(*dims) ||
+      constant->num_elements() != NumElements(*dims))
+    return {};
+  return patch.AddConstant("", constant->Reshaped(*dims));
 }
 
 const Node* NormalizationBefore(const Graph& graph, ValueId value) {
@@ -167,12 +157,14 @@ std::optional<Patch> Scale(const Graph& graph, NodeId root) {
     const ValueId scale = node.inputs[1 - i];
     const Node* before = NormalizationBefore(graph, node.inputs[i]);
     if (before == nullptr || NumInputs(*before) != 2 || scale == node.inputs[i] ||
-        !AllOnes(graph, before->inputs[1]) || !FitsNormalized(graph, *before, scale)) {
+        !AllOnes(graph, before->inputs[1])) {
       continue;
     }
     Patch patch(graph);
+    const ValueId fitting = AsNormalized(graph, *before, scale, patch);
+    if (!fitting.valid()) continue;
     patch.Replace(node.outputs[0],
-                  patch.AddNode(before->op_type, {before->inputs[0], scale}, before->attributes));
+                  patch.AddNode(before->op_type, {before->inputs[0], fitting}, before->attributes));
     return patch;
   }
   return std::nullopt;
@@ -184,13 +176,15 @@ std::optional<Patch> Bias(const Graph& graph, NodeId root) {
     const ValueId bias = node.inputs[1 - i];
     const Node* before = NormalizationBefore(graph, node.inputs[i]);
     if (before == nullptr || !before->Is("LayerNormalization") || NumInputs(*before) != 2 ||
-        bias == node.inputs[i] || !FitsNormalized(graph, *before, bias)) {
+        bias == node.inputs[i]) {
       continue;
     }
     Patch patch(graph);
-    patch.Replace(node.outputs[0],
-                  patch.AddNode("LayerNormalization", {before->inputs[0], before->inputs[1], bias},
-                                before->attributes));
+    const ValueId fitting = AsNormalized(graph, *before, bias, patch);
+    if (!fitting.valid()) continue;
+    patch.Replace(node.outputs[0], patch.AddNode("LayerNormalization",
+                                                 {before->inputs[0], before->inputs[1], fitting},
+                                                 before->attributes));
     return patch;
   }
   return std::nullopt;

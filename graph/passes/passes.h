@@ -32,6 +32,8 @@ absl::StatusOr<int> FuseBatchNorm(Graph& graph, const PassOptions& options, int&
 absl::StatusOr<int> TrimConvTaps(Graph& graph, const PassOptions& options, int& budget);
 // MatMul + Add of matrices to Gemm; Transposes into Gemm.
 absl::StatusOr<int> FuseGemm(Graph& graph, const PassOptions& options, int& budget);
+// Normalizations of TensorFlow, Keras and JAX to the arithmetic that FuseNormalization reads.
+absl::StatusOr<int> NormalizationForms(Graph& graph, const PassOptions& options, int& budget);
 // Exported arithmetic to the standard's ops.
 absl::StatusOr<int> FuseNormalization(Graph& graph, const PassOptions& options, int& budget);
 absl::StatusOr<int> FuseGelu(Graph& graph, const PassOptions& options, int& budget);

@@ -15,6 +15,7 @@ std::vector<Pass> PortablePipeline() {
       {"bias_before_reshape", BiasBeforeReshape},
       {"merge_chains", MergeChains},
       {"merge_pads", MergePads},
+      {"normalization_forms", NormalizationForms},
       {"common_subexpressions", CommonSubexpressions},
       {"fuse_normalization", FuseNormalization},
       {"fuse_gelu", FuseGelu},
