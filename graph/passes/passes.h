@@ -17,6 +17,8 @@ absl::StatusOr<int> EliminateIdentity(Graph& graph, const PassOptions& options, 
 absl::StatusOr<int> MergeChains(Graph& graph, const PassOptions& options, int& budget);
 // Einsum to transposes, sums and a MatMul or Mul.
 absl::StatusOr<int> LowerEinsum(Graph& graph, const PassOptions& options, int& budget);
+// Products whose batch axes a Reshape joined, without it.
+absl::StatusOr<int> UnflattenMatMul(Graph& graph, const PassOptions& options, int& budget);
 // Sums with constants, and products by them, before a Reshape that splits the last axis.
 absl::StatusOr<int> BiasBeforeReshape(Graph& graph, const PassOptions& options, int& budget);
 // Sums of padded parts become their Concat.

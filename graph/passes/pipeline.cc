@@ -12,6 +12,7 @@ std::vector<Pass> PortablePipeline() {
       {"inline_if", InlineConstantIf},
       {"eliminate_identity", EliminateIdentity},
       {"lower_einsum", LowerEinsum},
+      {"unflatten_matmul", UnflattenMatMul},
       {"bias_before_reshape", BiasBeforeReshape},
       {"merge_chains", MergeChains},
       {"merge_pads", MergePads},

@@ -1,0 +1,167 @@
+// Products whose batch axes were joined for them, as exporters write Einsums, get their axes back:
+// then attention is found in them, and no shape is computed for the joined axes.
+#include <algorithm>
+
+#include "graph/passes/passes.h"
+#include "graph/rewrite/match.h"
+
+namespace onward {
+
+namespace {
+
+const SymbolicDims* ShapeOf(const Graph& graph, ValueId value) {
+  const Type& type = graph.type(value);
+  return type.is_tensor() && type.shape ? &*type.shape : nullptr;
+}
+
+ValueId Integers(Patch& patch, const std::vector<int64_t>& elements) {
+  return patch.AddConstant(
+      "", Tensor::Of<int64_t>(Dims{static_cast<int64_t>(elements.size())}, elements));
+}
+
+// The axes of one element without which `dims` are `wanted`; nullopt where they are others.
+std::optional<std::vector<int64_t>> OnesBeside(const SymbolicDims& dims,
+                                               const SymbolicDims& wanted) {
+  std::vector<int64_t> ones;
+  size_t next = 0;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (next < wanted.size() && dims[i].SameAs(wanted[next])) {
+      ++next;
+    } else if (dims[i] == Dim(1)) {
+      ones.push_back(static_cast<int64_t>(i));
+    } else {
+      return std::nullopt;
+    }
+  }
+  return next == wanted.size() ? std::optional(ones) : std::nullopt;
+}
+
+// An operand of a product with its batch axes joined.
+struct Joined {
+  ValueId x;                  // before
+  std::vector<int64_t> ones;  // its axes that the product does not have
+  bool swapped = false;       // the last two axes, behind
+};
+
+// `outer`: the batch axes. `rows`, `columns`: those of the operand.
+std::optional<Joined> ReadJoined(const Graph& graph, ValueId operand, const SymbolicDims& outer) {
+  Joined joined;
+  if (const Node* transpose = MadeBy(graph, operand, "Transpose")) {
+    if (transpose->attributes.Ints("perm") != std::vector<int64_t>{0, 2, 1}) return std::nullopt;
+    joined.swapped = true;
+    operand = transpose->inputs[0];
+  }
+  const Node* reshape = MadeBy(graph, operand, "Reshape");
+  if (reshape == nullptr) return std::nullopt;
+  joined.x = reshape->inputs[0];
+  const SymbolicDims *from = ShapeOf(graph, joined.x), *to = ShapeOf(graph, operand);
+  if (from == nullptr || to == nullptr || to->size() != 3) return std::nullopt;
+  SymbolicDims wanted = outer;
+  wanted.insert(wanted.end(), to->begin() + 1, to->end());
+  const auto ones = OnesBeside(*from, wanted);
+  if (!ones) return std::nullopt;
+  joined.ones = *ones;
+  return joined;
+}
+
+ValueId AddOperand(Patch& patch, const Joined& joined, size_t rank) {
+  ValueId value = joined.x;
+  if (!joined.ones.empty()) value = patch.AddNode("Squeeze", {value, Integers(patch, joined.ones)});
+  if (!joined.swapped) return value;
+  std::vector<int64_t> perm;
+  for (size_t i = 0; i < rank; ++i) perm.push_back(static_cast<int64_t>(i));
+  std::swap(perm[rank - 2], perm[rank - 1]);
+  return patch.AddNode("Transpose", {value}, {{"perm", perm}});
+}
+
+// Root: the Reshape that takes the batch axes of a product apart.
+std::optional<Patch> Product(const Graph& graph, NodeId root) {
+  const Node& node = graph.node(root);
+  const Node* product = MadeBy(graph, node.inputs[0], "MatMul");
+  const SymbolicDims* result = ShapeOf(graph, node.outputs[0]);
+  if (product == nullptr || result == nullptr || RankOf(graph, node.inputs[0]) != 3)
+    return std::nullopt;
+  const SymbolicDims& flat = *ShapeOf(graph, node.inputs[0]);
+  // The result is the batch axes, rows and columns, and perhaps ones behind them.
+  size_t rank = result->size();
+  while (rank > 4 && (*result)[rank - 1] == Dim(1)) --rank;
+  if (rank < 4 || !(*result)[rank - 2].SameAs(flat[1]) || !(*result)[rank - 1].SameAs(flat[2]))
+    return std::nullopt;
+  const SymbolicDims outer(result->begin(), result->begin() + static_cast<ptrdiff_t>(rank) - 2);
+  const auto left = ReadJoined(graph, product->inputs[0], outer);
+  const auto right = ReadJoined(graph, product->inputs[1], outer);
+  if (!left || !right) return std::nullopt;
+  Patch patch(graph);
+  ValueId value =
+      patch.AddNode("MatMul", {AddOperand(patch, *left, rank), AddOperand(patch, *right, rank)});
+  std::vector<int64_t> ones;
+  for (size_t i = rank; i < result->size(); ++i) ones.push_back(static_cast<int64_t>(i));
+  if (!ones.empty()) value = patch.AddNode("Unsqueeze", {value, Integers(patch, ones)});
+  patch.Replace(node.outputs[0], value);
+  return patch;
+}
+
+// The axes that the node adds or takes away, of `rank`, ascending; empty where they are not known.
+std::vector<int64_t> AxesOf(const Graph& graph, const Node& node, int rank) {
+  const auto axes = rank < 0 ? std::nullopt : IntElements(graph, InputOf(node, 1));
+  if (!axes) return {};
+  std::vector<int64_t> positive;
+  for (const int64_t axis : *axes) positive.push_back(axis < 0 ? axis + rank : axis);
+  std::sort(positive.begin(), positive.end());
+  return positive;
+}
+
+// Transpose(Unsqueeze(x)) is Unsqueeze(Transpose(x)).
+std::optional<Patch> UnsqueezeLast(const Graph& graph, NodeId root) {
+  const Node& node = graph.node(root);
+  const Node* unsqueeze = MadeBy(graph, node.inputs[0], "Unsqueeze");
+  const std::vector<int64_t> perm = node.attributes.Ints("perm");
+  if (unsqueeze == nullptr || perm.empty()) return std::nullopt;
+  const std::vector<int64_t> axes = AxesOf(graph, *unsqueeze, static_cast<int>(perm.size()));
+  if (axes.empty()) return std::nullopt;
+  const auto is_one = [&](int64_t axis) {
+    return std::binary_search(axes.begin(), axes.end(), axis);
+  };
+  std::vector<int64_t> inner, ones;
+  for (size_t i = 0; i < perm.size(); ++i) {
+    if (is_one(perm[i])) {
+      ones.push_back(static_cast<int64_t>(i));
+    } else {
+      inner.push_back(perm[i] -
+                      (std::lower_bound(axes.begin(), axes.end(), perm[i]) - axes.begin()));
+    }
+  }
+  Patch patch(graph);
+  ValueId value = unsqueeze->inputs[0];
+  if (!std::is_sorted(inner.begin(), inner.end()))
+    value = patch.AddNode("Transpose", {value}, {{"perm", inner}});
+  patch.Replace(node.outputs[0], patch.AddNode("Unsqueeze", {value, Integers(patch, ones)}));
+  return patch;
+}
+
+// Squeeze(Unsqueeze(x)) of the same axes is x.
+std::optional<Patch> SqueezeOfUnsqueeze(const Graph& graph, NodeId root) {
+  const Node& node = graph.node(root);
+  const Node* unsqueeze = MadeBy(graph, node.inputs[0], "Unsqueeze");
+  if (unsqueeze == nullptr) return std::nullopt;
+  const int rank = RankOf(graph, node.inputs[0]);
+  const std::vector<int64_t> axes = AxesOf(graph, node, rank);
+  if (axes.empty() || axes != AxesOf(graph, *unsqueeze, rank)) return std::nullopt;
+  Patch patch(graph);
+  patch.Replace(node.outputs[0], unsqueeze->inputs[0]);
+  return patch;
+}
+
+constexpr Rule kRules[] = {
+    {"unflatten_matmul", "Reshape", Product},
+    {"unsqueeze_last", "Transpose", UnsqueezeLast},
+    {"squeeze_of_unsqueeze", "Squeeze", SqueezeOfUnsqueeze},
+};
+
+}  // namespace
+
+absl::StatusOr<int> UnflattenMatMul(Graph& graph, const PassOptions&, int& budget) {
+  return ApplyRules(graph, kRules, budget);
+}
+
+}  // namespace onward
