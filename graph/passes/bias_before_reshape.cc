@@ -1,6 +1,6 @@
-// A sum with, or a product by, a constant behind a Reshape that splits the last axis moves before
-// it: a bias of heads becomes that of the product that made them, and nothing stands between the
-// Reshape and the attention that reads the heads.
+// A sum with, or a product by, a constant behind a Reshape moves before it, where each row of the
+// last axis before has the constant's elements: a bias of heads becomes that of the product that
+// made them, and nothing stands between the Reshape and the attention that reads the heads.
 #include <algorithm>
 
 #include "graph/passes/passes.h"
@@ -10,55 +10,85 @@ namespace onward {
 
 namespace {
 
-// The known dims into which the Reshape splits the last axis of its input, at least two; empty
-// where it does something else.
-Dims SplitOf(const Graph& graph, const Node& reshape) {
-  const Type &from = graph.type(reshape.inputs[0]), &to = graph.type(reshape.outputs[0]);
-  if (!from.shape || !to.shape || from.shape->empty()) return {};
-  const size_t kept = from.shape->size() - 1;
-  if (to.shape->size() < kept + 2) return {};
-  for (size_t i = 0; i < kept; ++i)
-    if (!(*from.shape)[i].SameAs((*to.shape)[i])) return {};
-  Dims split;
-  for (size_t i = kept; i < to.shape->size(); ++i) {
-    if (!(*to.shape)[i].known()) return {};
-    split.push_back((*to.shape)[i].value());
+// The known dims at the end of `to` whose product is the last dim of `from`; empty: there are none.
+Dims SplitOf(const Type& from, const Type& to) {
+  if (!from.shape || !to.shape || from.shape->empty() || !from.shape->back().known()) return {};
+  const int64_t whole = from.shape->back().value();
+  int64_t count = 1;
+  for (size_t n = 1; n <= to.shape->size(); ++n) {
+    const Dim& dim = (*to.shape)[to.shape->size() - n];
+    if (!dim.known() || dim.value() == 0) return {};
+    count *= dim.value();
+    if (count > whole) return {};
+    if (count < whole || whole == 1) continue;
+    Dims split;
+    for (size_t i = to.shape->size() - n; i < to.shape->size(); ++i)
+      split.push_back((*to.shape)[i].value());
+    return split;
   }
-  return from.shape->back() == Dim(NumElements(split)) ? split : Dims();
+  return {};
 }
 
-// The constant as it is before the Reshape; nothing where it is not one element, nor one for each
-// element of the axis that is split.
-std::optional<Tensor> BeforeSplit(const Tensor& constant, const Dims& split, size_t rank) {
+// A value before nodes that change its shape alone.
+struct Reshaped {
+  ValueId x;
+  std::vector<const Node*> nodes;  // the last one first
+  Dims split;
+};
+
+bool IsProduct(const Graph& graph, ValueId value) {
+  return MadeBy(graph, value, "MatMul") != nullptr || MadeBy(graph, value, "Gemm") != nullptr;
+}
+
+std::optional<Reshaped> ReadReshaped(const Graph& graph, ValueId value) {
+  constexpr size_t kMostNodes = 2;
+  Reshaped reshaped;
+  const Type& type = graph.type(value);
+  for (ValueId at = value; reshaped.nodes.size() < kMostNodes && ReadOnce(graph, at);) {
+    const Node* node = MadeBy(graph, at, "Reshape");
+    if (node == nullptr) node = MadeBy(graph, at, "Squeeze");
+    if (node == nullptr) break;
+    reshaped.nodes.push_back(node);
+    at = reshaped.x = node->inputs[0];
+    reshaped.split = SplitOf(graph.type(at), type);
+    const bool moves = reshaped.split.size() > 1 || IsProduct(graph, at);
+    if (moves && !reshaped.split.empty()) return reshaped;
+  }
+  return std::nullopt;
+}
+
+// The constant as it is before the Reshape; nothing where it is neither one element, nor one for
+// each element of the last axis.
+std::optional<Tensor> BeforeReshape(const Tensor& constant, const Dims& split, size_t rank) {
   const DimsView dims = constant.dims();
   if (dims.size() > rank) return std::nullopt;
-  Dims flat;
-  if (constant.num_elements() != 1) {
-    const size_t ones = dims.size() - std::min(dims.size(), split.size());
-    const bool fits = dims.size() >= split.size() && dims.subspan(ones) == DimsView(split) &&
-                      NumElements(dims.first(ones)) == 1;
-    if (!fits) return std::nullopt;
-    flat = {NumElements(split)};
-  }
-  return constant.Reshaped(flat);
+  if (constant.num_elements() == 1) return constant.Reshaped({});
+  if (dims.size() < split.size()) return std::nullopt;
+  const size_t ones = dims.size() - split.size();
+  if (dims.subspan(ones) != DimsView(split) || NumElements(dims.first(ones)) != 1)
+    return std::nullopt;
+  return constant.Reshaped({NumElements(split)});
 }
 
 std::optional<Patch> Move(const Graph& graph, NodeId root) {
   const Node& node = graph.node(root);
   for (size_t side = 0; side < 2; ++side) {
-    const Node* reshape = MadeBy(graph, node.inputs[side], "Reshape");
     const Tensor* constant = FixedConstant(graph, node.inputs[1 - side]);
-    if (reshape == nullptr || constant == nullptr || !ReadOnce(graph, node.inputs[side])) continue;
-    const Dims split = SplitOf(graph, *reshape);
-    if (split.empty()) continue;
+    if (constant == nullptr) continue;
+    const auto reshaped = ReadReshaped(graph, node.inputs[side]);
+    if (!reshaped) continue;
     const auto rank = static_cast<size_t>(RankOf(graph, node.inputs[side]));
-    std::optional<Tensor> flat = BeforeSplit(*constant, split, rank);
-    if (!flat) continue;
+    std::optional<Tensor> before = BeforeReshape(*constant, reshaped->split, rank);
+    if (!before) continue;
     Patch patch(graph);
-    const ValueId before =
-        patch.AddNode(node.op_type, {reshape->inputs[0], patch.AddConstant("", *std::move(flat))});
-    patch.Replace(node.outputs[0],
-                  patch.AddNode("Reshape", {before, reshape->inputs[1]}, reshape->attributes));
+    ValueId value =
+        patch.AddNode(node.op_type, {reshaped->x, patch.AddConstant("", *std::move(before))});
+    for (auto each = reshaped->nodes.rbegin(); each != reshaped->nodes.rend(); ++each) {
+      std::vector<ValueId> inputs = (*each)->inputs;
+      inputs[0] = value;
+      value = patch.AddNode((*each)->op_type, std::move(inputs), (*each)->attributes);
+    }
+    patch.Replace(node.outputs[0], value);
     return patch;
   }
   return std::nullopt;

@@ -36,11 +36,28 @@ TEST(BiasBeforeReshape, NotOfOtherShapes) {
     EXPECT_NE(After("Add(h, c)", dims).find("y = Add(h, c)"), std::string::npos) << dims;
 }
 
+// tf2onnx multiplies matrices of rows, and takes the rows apart behind them.
+TEST(BiasBeforeReshape, BehindAProductOfRows) {
+  EXPECT_EQ(Nodes(Optimize("g (float[M,4] x, float[4,6] w) => (float[] y)"
+                           " <int64[4] shape = {-1, 2, 3, 1}, int64[1] last = {3},"
+                           " float[2,3] c = {1, 2, 3, 4, 5, 6}> {"
+                           " p = MatMul(x, w) h = Reshape(p, shape) s = Squeeze(h, last)"
+                           " y = Add(c, s) }",
+                           BiasBeforeReshape)),
+            "p = MatMul(x, w)\ny_Add = Add(p, y_const)\ny_Reshape = Reshape(y_Add, shape)\n"
+            "y = Squeeze(y_Reshape, last)\n");
+  EXPECT_EQ(Nodes(Optimize("g (float[M,4] x, float[4,6] w) => (float[] y)"
+                           " <int64[3] shape = {-1, 1, 6}, float[6] c = {1, 2, 3, 4, 5, 6}> {"
+                           " p = MatMul(x, w) h = Reshape(p, shape) y = Add(c, h) }",
+                           BiasBeforeReshape)),
+            "p = MatMul(x, w)\ny_Add = Add(p, y_const)\ny = Reshape(y_Add, shape)\n");
+}
+
 TEST(BiasBeforeReshape, NotWhereTheReshapeDoesMore) {
-  const std::string merges =
-      "g (float[N,S,6] x) => (float[] y) <int64[4] shape = {-1, 1, 2, 3},"
+  const std::string joins =
+      "g (float[N,3,2] x) => (float[] y) <int64[3] shape = {-1, 2, 3},"
       " float[2,3] c = {1, 2, 3, 4, 5, 6}> { h = Reshape(x, shape) y = Add(h, c) }";
-  EXPECT_NE(Nodes(Optimize(merges, BiasBeforeReshape)).find("y = Add(h, c)"), std::string::npos);
+  EXPECT_NE(Nodes(Optimize(joins, BiasBeforeReshape)).find("y = Add(h, c)"), std::string::npos);
   const std::string read_twice =
       "g (float[N,S,6] x) => (float[] y, float[] z) <int64[4] shape = {0, 0, 2, 3},"
       " float[2,3] c = {1, 2, 3, 4, 5, 6}> { h = Reshape(x, shape) y = Add(h, c) z = Neg(h) }";
