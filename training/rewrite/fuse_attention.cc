@@ -70,6 +70,8 @@ std::vector<Pass> Passes() {
       {"fold_constants", FoldConstants},
       {"simplify_shapes", SimplifyShapes},
       {"eliminate_identity", EliminateIdentity},
+      {"lower_einsum", LowerEinsum},
+      {"unflatten_matmul", UnflattenMatMul},
       {"merge_chains", MergeChains},
       {"fold_constants", FoldConstants},
       {"simplify_shapes", SimplifyShapes},
