@@ -60,18 +60,27 @@ Expr Examples(GraphSink& sink) {
   return sink.Scalar(1, DType::kFloat64);
 }
 
-absl::StatusOr<std::string> ScoredOutput(const std::vector<std::string>& names,
-                                         const LossConfig& loss, const std::string& path) {
+// Returns whether nodes of the graph make a tensor of this name.
+bool MakesTensor(const Graph& graph, const std::string& name) {
+  const ValueId id = graph.FindValue(name);
+  return id.valid() && graph.value(id).producer.valid() && graph.type(id).is_tensor();
+}
+
+absl::StatusOr<std::string> ScoredOutput(const Graph& graph, const LossConfig& loss,
+                                         const std::string& path) {
+  std::vector<std::string> names;
+  for (const ValueId id : graph.outputs()) names.push_back(graph.value(id).name);
   if (!loss.has_output()) {
     if (names.size() == 1) return names[0];
     return absl::InvalidArgumentError(absl::StrCat(
         path,
         ".output must say which of the model's outputs is scored: ", absl::StrJoin(names, ", ")));
   }
-  if (std::find(names.begin(), names.end(), loss.output()) != names.end()) return loss.output();
-  return absl::InvalidArgumentError(absl::StrCat(path, ".output: the model has no output '",
-                                                 loss.output(), "'; it has ",
-                                                 absl::StrJoin(names, ", ")));
+  const bool is_output = std::find(names.begin(), names.end(), loss.output()) != names.end();
+  if (is_output || MakesTensor(graph, loss.output())) return loss.output();
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, ".output: the model has no output '", loss.output(), "'; it has ",
+                   absl::StrJoin(names, ", "), " (a value within it may be named, too)"));
 }
 
 // The losses of a config, with the paths of their settings.
@@ -168,10 +177,9 @@ absl::StatusOr<LossSum> SumOfLosses(GraphSink& sink, const TrainConfig& config,
 
 absl::StatusOr<std::vector<std::string>> ScoredOutputs(const Graph& graph,
                                                        const TrainConfig& config) {
-  std::vector<std::string> names, scored;
-  for (const ValueId id : graph.outputs()) names.push_back(graph.value(id).name);
+  std::vector<std::string> scored;
   for (const auto& [loss, path] : LossesOf(config)) {
-    ONWARD_ASSIGN_OR_RETURN(std::string name, ScoredOutput(names, *loss, path));
+    ONWARD_ASSIGN_OR_RETURN(std::string name, ScoredOutput(graph, *loss, path));
     scored.push_back(std::move(name));
   }
   return scored;

@@ -1,6 +1,7 @@
 // Checks of a trainer besides its steps: whether an evaluation fits before the first one, where
 // values that are not finite come from, and what the trained model says of its data.
 #include "absl/strings/str_cat.h"
+#include "graph/rewrite/match.h"
 #include "onward/status.h"
 #include "training/config/make_loss.h"
 #include "training/data/model_notes.h"
@@ -66,6 +67,24 @@ void TrainingLoop::WarnOfUncountedTargets() const {
       "(loss { cross_entropy {} } and the like) counts targets"));
 }
 
+// Probabilities in place of scores: training them goes slowly, and nothing else tells.
+void TrainingLoop::WarnOfProbabilities() const {
+  const LossConfig& loss = config_.loss();
+  const bool of_classes = loss.has_cross_entropy();
+  if (!of_classes && !loss.has_bce_with_logits()) return;
+  const Graph& graph = trained_.model.graph;
+  const ValueId scored = loss.has_output()             ? graph.FindValue(loss.output())
+                         : graph.outputs().size() == 1 ? graph.outputs()[0]
+                                                       : ValueId();
+  const char* op = of_classes ? "Softmax" : "Sigmoid";
+  const Node* maker = scored.valid() ? MadeBy(graph, scored, op) : nullptr;
+  if (maker == nullptr) return;
+  Warn(absl::StrCat("loss: ", of_classes ? "cross_entropy" : "bce_with_logits",
+                    " takes scores, and '", graph.value(scored).name, "' is the ", op,
+                    " of them, which would be taken twice; name the scores: loss { output: \"",
+                    graph.value(maker->inputs[0]).name, "\" }"));
+}
+
 // Labels number the classes of their own data set: folders that one of two data sets lacks would
 // shift them.
 absl::Status TrainingLoop::CheckEvaluationClasses() const {
@@ -92,7 +111,9 @@ std::map<std::string, std::string> TrainingLoop::DataNotes() const {
   const Graph& graph = trained_.model.graph;
   std::vector<std::string> inputs;
   for (const ValueId id : graph.inputs()) inputs.push_back(graph.value(id).name);
-  const std::string output = config_.loss().has_output() || graph.outputs().empty()
+  const ValueId named = graph.FindValue(config_.loss().output());
+  const bool is_inner = named.valid() && !graph.is_output(named) && graph.outputs().size() == 1;
+  const std::string output = graph.outputs().empty() || (config_.loss().has_output() && !is_inner)
                                  ? config_.loss().output()
                                  : graph.value(graph.outputs()[0]).name;
   const std::string& directory =

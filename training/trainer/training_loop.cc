@@ -60,6 +60,7 @@ absl::Status TrainingLoop::Open(std::optional<Model> model) {
   ONWARD_RETURN_IF_ERROR(FitSession());
   WarnOfEmptyGroups();
   WarnOfUncountedTargets();
+  WarnOfProbabilities();
   ONWARD_RETURN_IF_ERROR(CheckEvaluation());
   ONWARD_RETURN_IF_ERROR(checks_.CheckState(*session_));
   // The session has the weights from now on.

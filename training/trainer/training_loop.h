@@ -105,6 +105,7 @@ class TrainingLoop : public Trainer {
   void WarnOfEmptyGroups() const;
   absl::Status CheckEvaluation() const;
   void WarnOfUncountedTargets() const;
+  void WarnOfProbabilities() const;
   absl::Status CheckEvaluationClasses() const;
   std::map<std::string, std::string> DataNotes() const;  // for the trained model's metadata
   absl::Status ReadWeights(StepReport& report) const;

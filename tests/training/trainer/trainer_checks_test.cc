@@ -116,6 +116,38 @@ TEST_F(RowsTest, EvaluationDataThatDoNotFitAreRefusedBeforeTheFirstStep) {
               AllOf(HasSubstr("evaluation.data: "), HasSubstr("got float32[2,3]")));
 }
 
+// Keras's classifiers end in a Softmax: the scores before it are trained, as if it was not there.
+TEST_F(RowsTest, ScoresBeforeASoftmax) {
+  GraphBuilder builder("probabilities");
+  const Expr x = builder.Input("x", DType::kFloat32, {"batch", 2});
+  const Expr scores = Gemm(x, builder.Constant(Normal({2, 3}, 0.3, 3), "fc.weight"),
+                           builder.Constant(Normal({3}, 0.1, 4), "fc.bias"));
+  builder.Output("probabilities", Softmax(scores, -1));
+  Model model = *builder.Build();
+  const std::string inner = model.graph.value(scores.id()).name;
+  ASSERT_TRUE(ExportFile(model, scratch_.path() + "/probabilities.onnx").ok());
+  const auto losses_of = [&](const TrainConfig& config) {
+    std::vector<double> losses;
+    TrainerOptions options;
+    options.on_step = [&](const StepReport& report) { losses.push_back(report.loss); };
+    const auto trainer = Train(config, options);
+    EXPECT_TRUE(trainer.ok()) << trainer.status();
+    return losses;
+  };
+  const std::vector<double> expected = losses_of(Rows(kRows, "epochs: 3"));
+  EXPECT_EQ(expected.size(), 6u);
+  TrainConfig config = Rows(kRows, "epochs: 3");
+  config.set_model("probabilities.onnx");
+  EXPECT_THAT(Warnings(config),
+              HasSubstr(absl::StrCat("loss: cross_entropy takes scores, and 'probabilities' is the "
+                                     "Softmax of them, which would be taken twice; name the "
+                                     "scores: loss { output: \"",
+                                     inner, "\" }")));
+  config.mutable_loss()->set_output(inner);
+  EXPECT_EQ(Warnings(config), "");
+  EXPECT_EQ(losses_of(config), expected);
+}
+
 TEST_F(RowsTest, DataThatAreNotFiniteAreNamed) {
   const std::string rows = "1,2,0\n3,4,1\n5,nan,2\n7,8,0\n";
   EXPECT_THAT(Error(Rows(rows, "epochs: 1")),
