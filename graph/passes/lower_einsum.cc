@@ -4,6 +4,7 @@
 
 #include "graph/base/einsum_equation.h"
 #include "graph/passes/passes.h"
+#include "graph/rewrite/add_integers.h"
 #include "graph/rewrite/match.h"
 
 namespace onward {
@@ -25,7 +26,7 @@ int64_t PlaceOf(const EinsumLabels& labels, EinsumLabel label) {
   return std::find(labels.begin(), labels.end(), label) - labels.begin();
 }
 
-// The labels of `order` that `wanted` says of.
+// The labels of `order` for which `wanted` is true.
 template <typename Wanted>
 EinsumLabels Choose(const EinsumLabels& order, Wanted&& wanted) {
   EinsumLabels chosen;
@@ -35,12 +36,6 @@ EinsumLabels Choose(const EinsumLabels& order, Wanted&& wanted) {
 
 void Append(EinsumLabels& labels, const EinsumLabels& more) {
   labels.insert(labels.end(), more.begin(), more.end());
-}
-
-ValueId Integers(Patch& patch, const std::vector<int64_t>& elements) {
-  Tensor tensor(DType::kInt64, Dims{static_cast<int64_t>(elements.size())});
-  std::copy(elements.begin(), elements.end(), tensor.mutable_data<int64_t>());
-  return patch.AddConstant("", std::move(tensor));
 }
 
 // Sums along the labels that neither `output` nor `other` has.
@@ -54,7 +49,7 @@ Operand WithoutUnread(Patch& patch, Operand x, const EinsumLabels& output,
     if (!Contains(kept, x.labels[i])) summed.push_back(static_cast<int64_t>(i));
   if (summed.empty()) return x;
   return {
-      patch.AddNode("ReduceSum", {x.value, Integers(patch, summed)}, {{"keepdims", int64_t{0}}}),
+      patch.AddNode("ReduceSum", {x.value, AddIntegers(patch, summed)}, {{"keepdims", int64_t{0}}}),
       kept};
 }
 
@@ -71,16 +66,16 @@ ValueId Arranged(Patch& patch, const Operand& x, const EinsumLabels& to) {
   ValueId value = x.value;
   if (!std::is_sorted(perm.begin(), perm.end()))
     value = patch.AddNode("Transpose", {value}, {{"perm", perm}});
-  return missing.empty() ? value : patch.AddNode("Unsqueeze", {value, Integers(patch, missing)});
+  return missing.empty() ? value : patch.AddNode("Unsqueeze", {value, AddIntegers(patch, missing)});
 }
 
-// Replaces the node by `made`, whose axes are `labels`, where kOne stands for axes to leave out.
+// Replaces the node by `made`, whose axes are `labels`; those of kOne are left out.
 void Finish(Patch& patch, const Node& node, ValueId made, const EinsumLabels& labels,
             const EinsumLabels& output) {
   std::vector<int64_t> ones;
   for (size_t i = 0; i < labels.size(); ++i)
     if (labels[i] == kOne) ones.push_back(static_cast<int64_t>(i));
-  if (!ones.empty()) made = patch.AddNode("Squeeze", {made, Integers(patch, ones)});
+  if (!ones.empty()) made = patch.AddNode("Squeeze", {made, AddIntegers(patch, ones)});
   const Operand result = {made, Choose(labels, [](EinsumLabel label) { return label != kOne; })};
   const ValueId arranged = Arranged(patch, result, output);
   const bool is_new = arranged != node.inputs[0];
@@ -167,11 +162,11 @@ class Product {
     return EinsumLabels(first, outer.end());
   }
 
-  // `sizes` for the last `count` axes.
+  // `sizes` in place of the axes behind the first `outer`.
   ValueId Merged(ValueId value, size_t outer, const std::vector<int64_t>& sizes) {
     std::vector<int64_t> shape(outer, 0);  // as they are
     shape.insert(shape.end(), sizes.begin(), sizes.end());
-    return patch_.AddNode("Reshape", {value, Integers(patch_, shape)});
+    return patch_.AddNode("Reshape", {value, AddIntegers(patch_, shape)});
   }
 
   // A batch of matrices [row, k] by [k, columns], in the order of the output where it can be.

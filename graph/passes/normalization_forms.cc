@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "graph/passes/passes.h"
+#include "graph/rewrite/add_integers.h"
 #include "graph/rewrite/match.h"
 
 namespace onward {
@@ -53,8 +54,8 @@ std::optional<Patch> MeanOfPool(const Graph& graph, NodeId root) {
   const Node& node = graph.node(root);
   if (RankOf(graph, node.inputs[0]) != 3) return std::nullopt;
   Patch patch(graph);
-  const ValueId axes = patch.AddConstant("", Tensor::Of<int64_t>({1}, {-1}));
-  patch.Replace(node.outputs[0], AddMean(patch, node.inputs[0], axes, /*keeps_dims=*/true));
+  patch.Replace(node.outputs[0], AddMean(patch, node.inputs[0], AddIntegers(patch, {-1}),
+                                         /*keeps_dims=*/true));
   return patch;
 }
 

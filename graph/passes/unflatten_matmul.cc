@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/passes/passes.h"
+#include "graph/rewrite/add_integers.h"
 #include "graph/rewrite/match.h"
 
 namespace onward {
@@ -12,11 +13,6 @@ namespace {
 const SymbolicDims* ShapeOf(const Graph& graph, ValueId value) {
   const Type& type = graph.type(value);
   return type.is_tensor() && type.shape ? &*type.shape : nullptr;
-}
-
-ValueId Integers(Patch& patch, const std::vector<int64_t>& elements) {
-  return patch.AddConstant(
-      "", Tensor::Of<int64_t>(Dims{static_cast<int64_t>(elements.size())}, elements));
 }
 
 // The axes of one element without which `dims` are `wanted`; nullopt where they are others.
@@ -43,7 +39,7 @@ struct Joined {
   bool swapped = false;       // the last two axes, behind
 };
 
-// `outer`: the batch axes. `rows`, `columns`: those of the operand.
+// `outer`: the batch axes.
 std::optional<Joined> ReadJoined(const Graph& graph, ValueId operand, const SymbolicDims& outer) {
   Joined joined;
   if (const Node* transpose = MadeBy(graph, operand, "Transpose")) {
@@ -66,7 +62,8 @@ std::optional<Joined> ReadJoined(const Graph& graph, ValueId operand, const Symb
 
 ValueId AddOperand(Patch& patch, const Joined& joined, size_t rank) {
   ValueId value = joined.x;
-  if (!joined.ones.empty()) value = patch.AddNode("Squeeze", {value, Integers(patch, joined.ones)});
+  if (!joined.ones.empty())
+    value = patch.AddNode("Squeeze", {value, AddIntegers(patch, joined.ones)});
   if (!joined.swapped) return value;
   std::vector<int64_t> perm;
   for (size_t i = 0; i < rank; ++i) perm.push_back(static_cast<int64_t>(i));
@@ -96,7 +93,7 @@ std::optional<Patch> Product(const Graph& graph, NodeId root) {
       patch.AddNode("MatMul", {AddOperand(patch, *left, rank), AddOperand(patch, *right, rank)});
   std::vector<int64_t> ones;
   for (size_t i = rank; i < result->size(); ++i) ones.push_back(static_cast<int64_t>(i));
-  if (!ones.empty()) value = patch.AddNode("Unsqueeze", {value, Integers(patch, ones)});
+  if (!ones.empty()) value = patch.AddNode("Unsqueeze", {value, AddIntegers(patch, ones)});
   patch.Replace(node.outputs[0], value);
   return patch;
 }
@@ -135,7 +132,7 @@ std::optional<Patch> UnsqueezeLast(const Graph& graph, NodeId root) {
   ValueId value = unsqueeze->inputs[0];
   if (!std::is_sorted(inner.begin(), inner.end()))
     value = patch.AddNode("Transpose", {value}, {{"perm", inner}});
-  patch.Replace(node.outputs[0], patch.AddNode("Unsqueeze", {value, Integers(patch, ones)}));
+  patch.Replace(node.outputs[0], patch.AddNode("Unsqueeze", {value, AddIntegers(patch, ones)}));
   return patch;
 }
 
