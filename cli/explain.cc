@@ -103,10 +103,14 @@ absl::Status Explain(const std::string& model, const InputOptions& inputs,
   if (options.log == nullptr) options.log = LogToStandardError(LogLevel::kWarning);
   ONWARD_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, Session::Load(model, options));
   absl::StatusOr<PlannedRun> plan = PlanRun(*session, inputs, !options.plan_only);
-  if (!plan.ok() && options.plan_only) {
-    // Kernels of a device ask its libraries for the scratch that they need.
+  if (!plan.ok() && (options.plan_only || inputs.shapes.empty())) {
+    // Kernels of a device ask its libraries for the scratch that they need; windows may be larger
+    // than 1.
     PlannedRun unknown;
-    unknown.unknown = absl::StrCat("it takes a device (", plan.status().message(), ")");
+    unknown.unknown =
+        options.plan_only
+            ? absl::StrCat("it takes a device (", plan.status().message(), ")")
+            : absl::StrCat(plan.status().message(), " (--shape NAME=DIMS gives the inputs sizes)");
     plan = std::move(unknown);
   }
   ONWARD_RETURN_IF_ERROR(plan.status());

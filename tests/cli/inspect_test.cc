@@ -16,6 +16,7 @@
 #include "onward/nn/parameters.h"
 #include "tests/support/proto_text.h"
 #include "tests/support/scratch_directory.h"
+#include "tests/support/text_model.h"
 
 namespace onward {
 namespace {
@@ -313,6 +314,23 @@ TEST(DrawnInputs, TakeSizesFromWhatIsGiven) {
   EXPECT_THAT(Output(directory, path + " --shape xy=3x5x2", 1, "explain"),
               HasSubstr("the model has no input 'xy'; did you mean 'x'?"));
   EXPECT_THAT(Output(directory, path + " --shape x=3x5", 1, "explain"), HasSubstr("wrong rank"));
+}
+
+// Windows may want more than one element: what is known without sizes is printed.
+TEST(DrawnInputs, ExplainNeedsNone) {
+  const testing::ScratchDirectory directory;
+  const auto model = testing::ModelFromText(
+      "g (float[n, 1, h, w] x) => (float[n, 1, i, j] y) { y = MaxPool<kernel_shape = [2, 2]>(x) }");
+  ASSERT_TRUE(model.ok()) << model.status();
+  const std::string path = directory.path() + "/pool.onnx";
+  ASSERT_TRUE(ExportFile(*model, path).ok());
+  EXPECT_THAT(Output(directory, path, 0, "explain"),
+              AllOf(HasSubstr("MaxPool"), HasSubstr("memory plan: not known: "),
+                    HasSubstr("(--shape NAME=DIMS gives the inputs sizes)")));
+  EXPECT_THAT(Output(directory, path + " --shape x=1x1x4x4", 0, "explain"),
+              HasSubstr("bytes of values and scratch"));
+  EXPECT_THAT(Output(directory, path + " --shape x=1x1x1x4", 1, "explain"),
+              HasSubstr("is larger than the padded input"));
 }
 
 }  // namespace
