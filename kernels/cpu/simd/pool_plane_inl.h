@@ -34,6 +34,24 @@ ONWARD_INLINE void CombineRows(const float* x, int64_t row, int64_t first, int64
   StoreN(to + i, v, rest);
 }
 
+// phases[p * length + i] = row[i * 4 + p] for whole vectors of i; returns their end.
+ONWARD_INLINE int64_t SplitFourPhases(const float* row, int64_t length, float* phases) {
+  constexpr auto kAll = std::make_integer_sequence<int, kLanes>();
+  int64_t i = 0;
+  for (; i + kLanes <= length; i += kLanes) {
+    const float* from = row + 4 * i;
+    const Vec a = Load(from), b = Load(from + kLanes);
+    const Vec c = Load(from + 2 * kLanes), d = Load(from + 3 * kLanes);
+    const Vec even_low = EvenLanes(a, b, kAll), even_high = EvenLanes(c, d, kAll);
+    const Vec odd_low = OddLanes(a, b, kAll), odd_high = OddLanes(c, d, kAll);
+    Store(phases + i, EvenLanes(even_low, even_high, kAll));
+    Store(phases + length + i, EvenLanes(odd_low, odd_high, kAll));
+    Store(phases + 2 * length + i, OddLanes(even_low, even_high, kAll));
+    Store(phases + 3 * length + i, OddLanes(odd_low, odd_high, kAll));
+  }
+  return i;
+}
+
 // phases[p * length + i] = row[i * stride + p].
 ONWARD_INLINE void SplitPhases(const float* row, int64_t stride, int64_t length, float* phases) {
   if (stride == 2) {
@@ -44,8 +62,9 @@ ONWARD_INLINE void SplitPhases(const float* row, int64_t stride, int64_t length,
     }
     return;
   }
+  const int64_t done = stride == 4 ? SplitFourPhases(row, length, phases) : 0;
   for (int64_t p = 0; p < stride; ++p) {
-    for (int64_t i = 0; i < length; ++i) phases[p * length + i] = row[i * stride + p];
+    for (int64_t i = done; i < length; ++i) phases[p * length + i] = row[i * stride + p];
   }
 }
 
