@@ -7,6 +7,7 @@
 
 #include "absl/types/span.h"
 #include "graph/passes/passes.h"
+#include "graph/rewrite/add_integers.h"
 #include "graph/rewrite/match.h"
 
 namespace onward {
@@ -142,8 +143,7 @@ ValueId AddKeys(const Keys& keys, Patch& patch) {
   ValueId value = keys.x;
   if (!keys.perm.empty()) value = patch.AddNode("Transpose", {value}, {{"perm", keys.perm}});
   if (keys.target.empty()) return value;
-  Tensor target = Tensor::Of<int64_t>(Dims{4}, absl::MakeConstSpan(keys.target));
-  return patch.AddNode("Reshape", {value, patch.AddConstant("", std::move(target))});
+  return patch.AddNode("Reshape", {value, AddIntegers(patch, keys.target)});
 }
 
 // Returns whether queries, keys and values agree in batch and heads, keys and values in positions,

@@ -7,6 +7,7 @@
 #include "graph/infer/elements.h"
 #include "graph/infer/infer.h"
 #include "graph/passes/passes.h"
+#include "graph/rewrite/add_integers.h"
 #include "graph/rewrite/match.h"
 #include "onward/status.h"
 
@@ -36,10 +37,6 @@ std::optional<Tensor> KnownConstant(const Graph& graph, ValueId id, const KnownE
     if (type.dtype == DType::kBool) tensor.mutable_data<bool>()[i] = *number != 0;
   }
   return tensor;
-}
-
-Tensor Int64Row(const std::vector<int64_t>& values) {
-  return Tensor::Of<int64_t>({static_cast<int64_t>(values.size())}, absl::MakeConstSpan(values));
 }
 
 // A constant target with which Reshape gives a result of the type that it has.
@@ -95,7 +92,7 @@ std::optional<Patch> ConstantTarget(const Graph& graph, const Node& node) {
   const auto target = reshape ? ReshapeTarget(graph, node) : ExpandTarget(graph, node);
   if (!target) return std::nullopt;
   Patch patch(graph);
-  const ValueId constant = patch.AddConstant("", Int64Row(*target));
+  const ValueId constant = AddIntegers(patch, *target);
   patch.Replace(node.outputs[0],
                 patch.AddNode(node.op_type, {node.inputs[0], constant}, node.attributes));
   return patch;
