@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/passes/passes.h"
+#include "graph/rewrite/add_integers.h"
 #include "graph/rewrite/match.h"
 
 namespace onward {
@@ -96,22 +97,55 @@ std::optional<Patch> SwapThroughThreeDims(const Graph& graph, NodeId root) {
   return patch;
 }
 
+// The axes that the node adds or takes away, of `rank`, ascending; empty where they are not known.
+std::vector<int64_t> AxesOf(const Graph& graph, const Node& node, int rank) {
+  const auto axes = rank < 0 ? std::nullopt : IntElements(graph, InputOf(node, 1));
+  if (!axes) return {};
+  std::vector<int64_t> positive;
+  for (const int64_t axis : *axes) positive.push_back(axis < 0 ? axis + rank : axis);
+  std::sort(positive.begin(), positive.end());
+  return positive;
+}
+
 // Unsqueeze(Squeeze(x, axes), axes) and the reverse.
 std::optional<Patch> SqueezePair(const Graph& graph, NodeId root) {
   const Node& outer = graph.node(root);
-  const Node* inner = MadeBy(graph, outer.inputs[0], outer.Is("Squeeze") ? "Unsqueeze" : "Squeeze");
-  if (inner == nullptr || !InputOf(*inner, 1).valid() || !InputOf(outer, 1).valid()) {
-    return std::nullopt;
-  }
-  auto first = IntElements(graph, inner->inputs[1]);
-  auto second = IntElements(graph, outer.inputs[1]);
-  if (!first || !second) return std::nullopt;
-  std::sort(first->begin(), first->end());
-  std::sort(second->begin(), second->end());
-  const bool mixed = !first->empty() && first->front() < 0 && first->back() >= 0;
-  if (*first != *second || mixed) return std::nullopt;
+  const bool squeezes = outer.Is("Squeeze");
+  const Node* inner = MadeBy(graph, outer.inputs[0], squeezes ? "Unsqueeze" : "Squeeze");
+  if (inner == nullptr) return std::nullopt;
+  const int rank = RankOf(graph, squeezes ? outer.inputs[0] : outer.outputs[0]);
+  const std::vector<int64_t> axes = AxesOf(graph, outer, rank);
+  if (axes.empty() || axes != AxesOf(graph, *inner, rank)) return std::nullopt;
   Patch patch(graph);
   patch.Replace(outer.outputs[0], inner->inputs[0]);
+  return patch;
+}
+
+// Transpose(Unsqueeze(x)) is Unsqueeze(Transpose(x)).
+std::optional<Patch> UnsqueezeLast(const Graph& graph, NodeId root) {
+  const Node& node = graph.node(root);
+  const Node* unsqueeze = MadeBy(graph, node.inputs[0], "Unsqueeze");
+  const std::vector<int64_t> perm = node.attributes.Ints("perm");
+  if (unsqueeze == nullptr || perm.empty()) return std::nullopt;
+  const std::vector<int64_t> axes = AxesOf(graph, *unsqueeze, static_cast<int>(perm.size()));
+  if (axes.empty()) return std::nullopt;
+  const auto is_one = [&](int64_t axis) {
+    return std::binary_search(axes.begin(), axes.end(), axis);
+  };
+  std::vector<int64_t> inner, ones;
+  for (size_t i = 0; i < perm.size(); ++i) {
+    if (is_one(perm[i])) {
+      ones.push_back(static_cast<int64_t>(i));
+    } else {
+      inner.push_back(perm[i] -
+                      (std::lower_bound(axes.begin(), axes.end(), perm[i]) - axes.begin()));
+    }
+  }
+  Patch patch(graph);
+  ValueId value = unsqueeze->inputs[0];
+  if (!std::is_sorted(inner.begin(), inner.end()))
+    value = patch.AddNode("Transpose", {value}, {{"perm", inner}});
+  patch.Replace(node.outputs[0], patch.AddNode("Unsqueeze", {value, AddIntegers(patch, ones)}));
   return patch;
 }
 
@@ -190,9 +224,13 @@ std::optional<Patch> KnownCast(const Graph& graph, NodeId root) {
 }
 
 constexpr Rule kRules[] = {
-    {"merge_transposes", "Transpose", Transposes},   {"merge_reshapes", "Reshape", Reshapes},
-    {"merge_swap", "Reshape", SwapThroughThreeDims}, {"cancel_squeeze", "Squeeze", SqueezePair},
-    {"cancel_unsqueeze", "Unsqueeze", SqueezePair},  {"merge_casts", "Cast", Casts},
+    {"merge_transposes", "Transpose", Transposes},
+    {"merge_reshapes", "Reshape", Reshapes},
+    {"merge_swap", "Reshape", SwapThroughThreeDims},
+    {"cancel_squeeze", "Squeeze", SqueezePair},
+    {"unsqueeze_last", "Transpose", UnsqueezeLast},
+    {"cancel_unsqueeze", "Unsqueeze", SqueezePair},
+    {"merge_casts", "Cast", Casts},
     {"known_cast", "CastLike", KnownCast},
 };
 

@@ -98,61 +98,8 @@ std::optional<Patch> Product(const Graph& graph, NodeId root) {
   return patch;
 }
 
-// The axes that the node adds or takes away, of `rank`, ascending; empty where they are not known.
-std::vector<int64_t> AxesOf(const Graph& graph, const Node& node, int rank) {
-  const auto axes = rank < 0 ? std::nullopt : IntElements(graph, InputOf(node, 1));
-  if (!axes) return {};
-  std::vector<int64_t> positive;
-  for (const int64_t axis : *axes) positive.push_back(axis < 0 ? axis + rank : axis);
-  std::sort(positive.begin(), positive.end());
-  return positive;
-}
-
-// Transpose(Unsqueeze(x)) is Unsqueeze(Transpose(x)).
-std::optional<Patch> UnsqueezeLast(const Graph& graph, NodeId root) {
-  const Node& node = graph.node(root);
-  const Node* unsqueeze = MadeBy(graph, node.inputs[0], "Unsqueeze");
-  const std::vector<int64_t> perm = node.attributes.Ints("perm");
-  if (unsqueeze == nullptr || perm.empty()) return std::nullopt;
-  const std::vector<int64_t> axes = AxesOf(graph, *unsqueeze, static_cast<int>(perm.size()));
-  if (axes.empty()) return std::nullopt;
-  const auto is_one = [&](int64_t axis) {
-    return std::binary_search(axes.begin(), axes.end(), axis);
-  };
-  std::vector<int64_t> inner, ones;
-  for (size_t i = 0; i < perm.size(); ++i) {
-    if (is_one(perm[i])) {
-      ones.push_back(static_cast<int64_t>(i));
-    } else {
-      inner.push_back(perm[i] -
-                      (std::lower_bound(axes.begin(), axes.end(), perm[i]) - axes.begin()));
-    }
-  }
-  Patch patch(graph);
-  ValueId value = unsqueeze->inputs[0];
-  if (!std::is_sorted(inner.begin(), inner.end()))
-    value = patch.AddNode("Transpose", {value}, {{"perm", inner}});
-  patch.Replace(node.outputs[0], patch.AddNode("Unsqueeze", {value, AddIntegers(patch, ones)}));
-  return patch;
-}
-
-// Squeeze(Unsqueeze(x)) of the same axes is x.
-std::optional<Patch> SqueezeOfUnsqueeze(const Graph& graph, NodeId root) {
-  const Node& node = graph.node(root);
-  const Node* unsqueeze = MadeBy(graph, node.inputs[0], "Unsqueeze");
-  if (unsqueeze == nullptr) return std::nullopt;
-  const int rank = RankOf(graph, node.inputs[0]);
-  const std::vector<int64_t> axes = AxesOf(graph, node, rank);
-  if (axes.empty() || axes != AxesOf(graph, *unsqueeze, rank)) return std::nullopt;
-  Patch patch(graph);
-  patch.Replace(node.outputs[0], unsqueeze->inputs[0]);
-  return patch;
-}
-
 constexpr Rule kRules[] = {
     {"unflatten_matmul", "Reshape", Product},
-    {"unsqueeze_last", "Transpose", UnsqueezeLast},
-    {"squeeze_of_unsqueeze", "Squeeze", SqueezeOfUnsqueeze},
 };
 
 }  // namespace

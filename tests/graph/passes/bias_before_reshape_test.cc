@@ -10,7 +10,7 @@ namespace {
 using testing::Nodes;
 using testing::Optimize;
 
-// What becomes of `op` on x, [N, S, 6] as [N, S, 2, 3], and a constant of `dims`.
+// Returns the nodes that `op` on x, [N, S, 6] as [N, S, 2, 3], and a constant of `dims` becomes.
 std::string After(const std::string& op, const std::string& dims) {
   return Nodes(Optimize(
       absl::StrCat("g (float[N,S,6] x) => (float[] y) <int64[4] shape = {0, 0, 2, 3}> {"

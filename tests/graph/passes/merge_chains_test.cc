@@ -66,5 +66,13 @@ TEST(MergeChains, CastLikeIsACast) {
             "y = Cast(x)\n");
 }
 
+TEST(MergeChains, AxesOfOneElementGoBehindTransposes) {
+  EXPECT_EQ(testing::Nodes(testing::Optimize(
+                "g (float[2,3,4] x) => (float[] y) <int64[2] axes = {1, -1}> {"
+                " u = Unsqueeze(x, axes) y = Transpose <perm = [0, 4, 3, 1, 2]> (u) }",
+                {{"merge", MergeChains}, {"dead", EliminateDead}})),
+            "y_Transpose = Transpose(x)\ny = Unsqueeze(y_Transpose, y_const)\n");
+}
+
 }  // namespace
 }  // namespace onward
