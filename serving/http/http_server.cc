@@ -28,6 +28,7 @@ using asio::ip::tcp;
 constexpr std::chrono::milliseconds kDeadlinePeriod(250), kDrainPeriod(10);
 // Clients that come together are late together: between so many of them others are served.
 constexpr size_t kLateAtOnce = 16;
+constexpr size_t kAcceptedAtOnce = 16;
 
 std::string NameOf(const HttpAddress& address) {
   return address.unix_path.empty() ? absl::StrCat(address.host, ":", address.port)
@@ -135,6 +136,7 @@ class AsioServer : public HttpServer {
     if (!error && is_tcp) acceptor_.set_option(asio::socket_base::reuse_address(true), error);
     if (!error) acceptor_.bind(endpoint, error);
     if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
+    if (!error) acceptor_.non_blocking(true, error);
     if (error == asio::error::address_in_use)
       return absl::AlreadyExistsError(
           absl::StrCat("port ", address.port, " is taken by another process: name another one"));
@@ -210,11 +212,11 @@ class AsioServer : public HttpServer {
         [this, waits = UnderWay(accepts_)](Error error, Stream::Socket socket) mutable {
           waits.End();
           if (!acceptor_.is_open()) return;
-          try {
-            if (!error && HasRoom()) Take(std::move(socket));
-          } catch (const std::bad_alloc&) {  // the connection is closed
+          if (!error) {
+            TakeIfRoom(std::move(socket));
+            TakeWaiting();
+            return Accept();
           }
-          if (!error) return Accept();
           // Out of descriptors: those that close give some back.
           retry_.expires_after(std::chrono::milliseconds(50));
           retry_.async_wait([this, retries = UnderWay(accepts_)](Error) mutable {
@@ -222,6 +224,25 @@ class AsioServer : public HttpServer {
             Accept();
           });
         });
+  }
+
+  // Those that have connected in the meantime. One at each turn of the loop would leave them behind
+  // all requests of the connections that are open.
+  void TakeWaiting() {
+    for (size_t i = 1; i < kAcceptedAtOnce; ++i) {
+      Error error;
+      Stream::Socket socket = acceptor_.accept(error);
+      if (error) return;
+      TakeIfRoom(std::move(socket));
+    }
+  }
+
+  // Closes the connection where there is no room for it, or no memory.
+  void TakeIfRoom(Stream::Socket socket) {
+    try {
+      if (HasRoom()) Take(std::move(socket));
+    } catch (const std::bad_alloc&) {
+    }
   }
 
   void CheckDeadlines() {
