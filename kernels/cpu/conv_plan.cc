@@ -15,8 +15,10 @@ constexpr int64_t kMinChunkProducts = 600 * 1000;  // about 5 us
 constexpr int64_t kMaxWorkerPatches = 128 * 1024;  // floats: half the second-level cache
 constexpr int64_t kMaxChannelLanePixels = 256;
 // Reading P from the image costs more than packing it when rows are far apart and many tiles come
-// by.
+// by. Rows just a page apart share one set of the first-level cache; so many are too many for the
+// second-level cache's sets, too.
 constexpr int64_t kFarRows = 1024;
+constexpr int64_t kCollidingRows = 256;
 constexpr int64_t kManyFilters = 64;
 
 bool IsPointwise(const WindowAxes& axes) {
@@ -25,11 +27,15 @@ bool IsPointwise(const WindowAxes& axes) {
   });
 }
 
+bool ReadsFarRows(const ConvPlan& plan) {
+  if (plan.m < kManyFilters) return false;
+  return plan.n > kFarRows || (plan.n == kFarRows && plan.k > kCollidingRows);
+}
+
 void CutPixelLanes(const GemmTileKernels& tiles, ConvPlan& plan) {
   plan.row_tiles = CeilDiv(plan.m, tiles.tile_rows);
   plan.panels = CeilDiv(plan.n, tiles.tile_cols);
-  plan.packs_patches =
-      plan.k > 0 && (!plan.pointwise || (plan.n > kFarRows && plan.m >= kManyFilters));
+  plan.packs_patches = plan.k > 0 && (!plan.pointwise || ReadsFarRows(plan));
   const int64_t strips = plan.panels * plan.images;
   const int64_t tile_products = std::max<int64_t>(1, tiles.tile_rows * tiles.tile_cols * plan.k);
   const int64_t least_tiles = CeilDiv(kMinChunkProducts, tile_products);
