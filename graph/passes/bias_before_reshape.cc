@@ -3,6 +3,7 @@
 // made them, and nothing stands between the Reshape and the attention that reads the heads.
 #include <algorithm>
 
+#include "graph/passes/channel_affine.h"
 #include "graph/passes/passes.h"
 #include "graph/rewrite/match.h"
 
@@ -70,6 +71,16 @@ std::optional<Tensor> BeforeReshape(const Tensor& constant, const Dims& split, s
   return constant.Reshaped({NumElements(split)});
 }
 
+// The nodes of `reshaped` again, over `value`.
+ValueId Repeat(const Reshaped& reshaped, ValueId value, Patch& patch) {
+  for (auto each = reshaped.nodes.rbegin(); each != reshaped.nodes.rend(); ++each) {
+    std::vector<ValueId> inputs = (*each)->inputs;
+    inputs[0] = value;
+    value = patch.AddNode((*each)->op_type, std::move(inputs), (*each)->attributes);
+  }
+  return value;
+}
+
 std::optional<Patch> Move(const Graph& graph, NodeId root) {
   const Node& node = graph.node(root);
   for (size_t side = 0; side < 2; ++side) {
@@ -81,22 +92,39 @@ std::optional<Patch> Move(const Graph& graph, NodeId root) {
     std::optional<Tensor> before = BeforeReshape(*constant, reshaped->split, rank);
     if (!before) continue;
     Patch patch(graph);
-    ValueId value =
+    const ValueId value =
         patch.AddNode(node.op_type, {reshaped->x, patch.AddConstant("", *std::move(before))});
-    for (auto each = reshaped->nodes.rbegin(); each != reshaped->nodes.rend(); ++each) {
-      std::vector<ValueId> inputs = (*each)->inputs;
-      inputs[0] = value;
-      value = patch.AddNode((*each)->op_type, std::move(inputs), (*each)->attributes);
-    }
-    patch.Replace(node.outputs[0], value);
+    patch.Replace(node.outputs[0], Repeat(*reshaped, value, patch));
     return patch;
   }
   return std::nullopt;
 }
 
+// A BatchNormalization in inference over the rows of a matrix is a product and a sum, which move,
+// too: PyTorch flattens the batch and the positions for it (BatchNorm1d of LeViT).
+std::optional<Patch> MoveBatchNormalization(const Graph& graph, NodeId root) {
+  const Node& node = graph.node(root);
+  const ValueId x = node.inputs[0];
+  if (RankOf(graph, x) != 2) return std::nullopt;
+  const auto reshaped = ReadReshaped(graph, x);
+  if (!reshaped || reshaped->split.size() != 1) return std::nullopt;
+  const auto affine = ReadChannelAffine(graph, node, 2, reshaped->split[0]);
+  const DType dtype = graph.type(x).dtype;
+  if (!affine || graph.type(node.inputs[1]).dtype != dtype) return std::nullopt;
+  Patch patch(graph);
+  const auto constant = [&](const std::vector<double>& values) {
+    return patch.AddConstant("", FloatTensor(dtype, Dims{reshaped->split[0]}, values));
+  };
+  const ValueId scaled = patch.AddNode("Mul", {reshaped->x, constant(affine->scale)});
+  const ValueId shifted = patch.AddNode("Add", {scaled, constant(affine->shift)});
+  patch.Replace(node.outputs[0], Repeat(*reshaped, shifted, patch));
+  return patch;
+}
+
 constexpr Rule kRules[] = {
     {"bias_before_reshape", "Add", Move},
     {"bias_before_reshape", "Mul", Move},
+    {"bias_before_reshape", "BatchNormalization", MoveBatchNormalization},
 };
 
 }  // namespace

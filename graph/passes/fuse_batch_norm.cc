@@ -1,5 +1,6 @@
 // A per-channel scale and shift (BatchNormalization in inference, Mul, Div, Add, Sub by a constant)
-// after Conv, ConvTranspose or Gemm becomes part of the weight and bias.
+// after Conv, ConvTranspose or Gemm becomes part of the weight and bias; a scale after MatMul, part
+// of the weight.
 #include <algorithm>
 
 #include "graph/passes/channel_affine.h"
@@ -57,6 +58,10 @@ std::optional<WeightLayout> LayoutOf(const Node& node, const Tensor& weight) {
     if (weight.rank() != 2) return std::nullopt;
     return GemmLayout(weight, node.attributes.Int("transB", 0) != 0);
   }
+  if (node.Is("MatMul")) {
+    if (weight.rank() != 2) return std::nullopt;
+    return GemmLayout(weight, /*transposed=*/false);
+  }
   if (weight.rank() < 3) return std::nullopt;
   if (node.Is("Conv")) return ConvLayout(weight);
   return ConvTransposeLayout(weight, node.attributes.Int("group", 1));
@@ -85,7 +90,7 @@ double At(const std::vector<double>& values, size_t channel) {
 const Node* ProductBefore(const Graph& graph, const Node& node, ValueId* product) {
   for (ValueId input : node.inputs) {
     if (!input.valid() || !ReadOnce(graph, input)) continue;
-    for (const char* op : {"Conv", "ConvTranspose", "Gemm"}) {
+    for (const char* op : {"Conv", "ConvTranspose", "Gemm", "MatMul"}) {
       if (const Node* found = MadeBy(graph, input, op)) {
         *product = input;
         return found;
@@ -93,6 +98,37 @@ const Node* ProductBefore(const Graph& graph, const Node& node, ValueId* product
     }
   }
   return nullptr;
+}
+
+// Returns whether the node's numbers are those of the columns of a MatMul's weight: the channels of
+// a BatchNormalization lie on axis 1. One number for all stays: it may scale an attention's scores.
+bool ScalesColumns(const Graph& graph, const Node& node, const ChannelAffine& affine) {
+  const int rank = RankOf(graph, affine.input);
+  const bool channels_last = node.Is("BatchNormalization") ? rank == 2 : rank >= 2;
+  return channels_last && affine.scale.size() > 1;
+}
+
+// The scale alone: a sum is left for passes that fuse it. A weight that others read is not copied.
+std::optional<Patch> FoldIntoMatMul(const Graph& graph, NodeId root, const ChannelAffine& affine,
+                                    const WeightLayout& layout) {
+  const Node& node = graph.node(root);
+  const Node& product = graph.node(Maker(graph, affine.input));
+  const ValueId weight = product.inputs[1];
+  const Tensor* elements = FixedConstant(graph, weight);
+  if (!ScalesColumns(graph, node, affine) || !ReadOnce(graph, weight)) return std::nullopt;
+  if (!IsFloating(elements->dtype())) return std::nullopt;
+  Patch patch(graph);
+  const ValueId scaled = patch.AddConstant(
+      graph.value(weight).name + "_scaled",
+      ScaleWeight(*elements, affine.scale, layout.channel_of_block, layout.block));
+  ValueId result = patch.AddNode("MatMul", {product.inputs[0], scaled});
+  if (node.Is("BatchNormalization")) {
+    const ValueId shift =
+        patch.AddConstant("", FloatTensor(elements->dtype(), Dims{layout.channels}, affine.shift));
+    result = patch.AddNode("Add", {result, shift});
+  }
+  patch.Replace(node.outputs[0], result);
+  return patch;
 }
 
 std::optional<Patch> FoldAffine(const Graph& graph, NodeId root) {
@@ -107,6 +143,7 @@ std::optional<Patch> FoldAffine(const Graph& graph, NodeId root) {
   const auto affine =
       ReadChannelAffine(graph, node, static_cast<int>(weight->rank()), layout->channels);
   if (!affine || affine->input != product) return std::nullopt;
+  if (before->Is("MatMul")) return FoldIntoMatMul(graph, root, *affine, *layout);
   const auto bias = BiasOf(graph, *before, layout->channels);
   if (!bias || !IsFloating(weight->dtype())) return std::nullopt;
   std::vector<double> shifted;

@@ -53,6 +53,20 @@ TEST(BiasBeforeReshape, BehindAProductOfRows) {
             "p = MatMul(x, w)\ny_Add = Add(p, y_const)\ny = Reshape(y_Add, shape)\n");
 }
 
+// PyTorch's BatchNorm1d of a sequence whose batch and positions are flattened.
+TEST(BiasBeforeReshape, OfANormalizationBehindAProductOfRows) {
+  constexpr char kModel[] =
+      "g (float[N,3,2] x) => (float[] y) <float[2,2] w = {0.5, 3, 1, -1}, int64[2] rows = {-1, 2},"
+      " int64[3] back = {-1, 3, 2}, float[2] s = {1.5, -2}, float[2] b = {0.25, 1},"
+      " float[2] m = {0.5, -1}, float[2] v = {0.3, 2}> { p = MatMul(x, w) h = Reshape(p, rows)"
+      " n = BatchNormalization(h, s, b, m, v) y = Reshape(n, back) }";
+  EXPECT_EQ(Nodes(Optimize(kModel, BiasBeforeReshape)),
+            "p = MatMul(x, w)\nn_Mul = Mul(p, n_const)\nn_Add = Add(n_Mul, n_const_1)\n"
+            "n = Reshape(n_Add, rows)\ny = Reshape(n, back)\n");
+  EXPECT_EQ(Nodes(Optimize(kModel, PortablePipeline())),
+            "n_Mul = MatMul(x, w_scaled)\ny = Add(n_Mul, n_const_1)\n");
+}
+
 TEST(BiasBeforeReshape, NotWhereTheReshapeDoesMore) {
   const std::string joins =
       "g (float[N,3,2] x) => (float[] y) <int64[3] shape = {-1, 2, 3},"

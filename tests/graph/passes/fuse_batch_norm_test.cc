@@ -43,6 +43,26 @@ TEST(FuseBatchNorm, IntoGemm) {
             "y = Gemm(x, w_scaled, a_bias)\n");
 }
 
+TEST(FuseBatchNorm, IntoMatMulWithASumBehind) {
+  const std::string weight = "float[2,2] w = {0.5, 3, 1, -1}, float[2] f = {2, 4},";
+  EXPECT_EQ(After("g (float[N,2] x) => (float[N,2] y) <" + weight + kParameters +
+                  "> { a = MatMul(x, w) y = BatchNormalization(a, s, b, m, v) }"),
+            "y_MatMul = MatMul(x, w_scaled)\ny = Add(y_MatMul, y_const)\n");
+  EXPECT_EQ(After("g (float[N,3,2] x) => (float[N,3,2] y) <" + weight + kParameters +
+                  "> { a = MatMul(x, w) y = Mul(f, a) }"),
+            "y = MatMul(x, w_scaled)\n");
+}
+
+TEST(FuseBatchNorm, NotIntoMatMulOfOtherChannels) {
+  const std::string weight = "float[2,2] w = {0.5, 3, 1, -1}, float[1] f = {2},";
+  for (const char* nodes : {"y = BatchNormalization(a, s, b, m, v)", "y = Mul(a, f)",
+                            "d = Add(w, w) e = Mul(a, s) y = Add(e, d)"}) {
+    const std::string after = After("g (float[N,2,2] x) => (float[N,2,2] y) <" + weight +
+                                    kParameters + "> { a = MatMul(x, w) " + nodes + " }");
+    EXPECT_EQ(after.find("scaled"), std::string::npos) << after;
+  }
+}
+
 TEST(FuseBatchNorm, ScaleAndShiftPerChannel) {
   EXPECT_EQ(After("g (float[N,1,3,3] x) => (float[N,2,3,3] y) <float[2,1,1,1] w = {0.5, 3},"
                   "float[2,1,1] f = {2, 4}, float[1,2,1,1] t = {1, -1}> {"
