@@ -28,8 +28,10 @@ absl::StatusOr<int> CommonSubexpressions(Graph& graph, const PassOptions& option
 // The same where floats are parameters: equal ones stay apart.
 absl::StatusOr<int> CommonSubexpressionsOfParameters(Graph& graph, const PassOptions& options,
                                                      int& budget);
-// Folds per-channel scales and shifts into Conv, ConvTranspose and Gemm.
+// Folds per-channel scales and shifts into Conv, ConvTranspose, Gemm and MatMul.
 absl::StatusOr<int> FuseBatchNorm(Graph& graph, const PassOptions& options, int& budget);
+// Sums of convolutions of one image become one convolution.
+absl::StatusOr<int> MergeParallelConvs(Graph& graph, const PassOptions& options, int& budget);
 // Leaves out the taps of a Conv that meet only padding.
 absl::StatusOr<int> TrimConvTaps(Graph& graph, const PassOptions& options, int& budget);
 // MatMul + Add of matrices to Gemm; Transposes into Gemm.

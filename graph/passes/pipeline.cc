@@ -22,6 +22,7 @@ std::vector<Pass> PortablePipeline() {
       {"fuse_gelu", FuseGelu},
       {"fuse_activations", FuseActivations},
       {"fuse_batch_norm", FuseBatchNorm},
+      {"merge_parallel_convs", MergeParallelConvs},
       {"trim_conv_taps", TrimConvTaps},
       {"fuse_gemm", FuseGemm},
       {"fold_constants", FoldConstants},

@@ -1,0 +1,148 @@
+// The sum of convolutions of one image becomes one convolution: the smaller filter is added to the
+// taps of the larger one that read the same pixels, and a BatchNormalization of the image itself is
+// a filter of one tap. Networks that are trained with branches and meant to be merged for inference
+// (RepVGG, arXiv:2101.03697; MobileOne, arXiv:2206.04040) are often exported with them.
+#include <algorithm>
+
+#include "graph/passes/channel_affine.h"
+#include "graph/passes/passes.h"
+#include "graph/rewrite/match.h"
+
+namespace onward {
+
+namespace {
+
+// A convolution with constant filters [m, channels / group, taps...] without dilation.
+struct Branch {
+  ValueId x;
+  int64_t group = 1;
+  Dims dims;  // of the filters
+  std::vector<int64_t> strides, pads;
+  std::vector<double> filters, bias;  // the bias is one per filter
+  const Node* node = nullptr;
+};
+
+std::optional<Branch> ReadConv(const Graph& graph, ValueId value) {
+  const Node* conv = MadeBy(graph, value, "Conv");
+  if (conv == nullptr || !ReadOnce(graph, value)) return std::nullopt;
+  const Tensor* w = FixedConstant(graph, conv->inputs[1]);
+  if (w == nullptr || w->rank() < 3 || w->dims()[0] == 0) return std::nullopt;
+  if (conv->attributes.String("auto_pad", "NOTSET") != "NOTSET") return std::nullopt;
+  const size_t axes = static_cast<size_t>(w->rank()) - 2;
+  const std::vector<int64_t> ones(axes, 1);
+  if (conv->attributes.Ints("dilations", ones) != ones) return std::nullopt;
+  Branch branch;
+  branch.x = conv->inputs[0];
+  branch.group = conv->attributes.Int("group", 1);
+  branch.dims = Dims(w->dims().begin(), w->dims().end());
+  branch.strides = conv->attributes.Ints("strides", ones);
+  branch.pads = conv->attributes.Ints("pads", std::vector<int64_t>(2 * axes, 0));
+  auto filters = FloatElements(graph, conv->inputs[1]);
+  if (!filters) return std::nullopt;
+  branch.filters = *std::move(filters);
+  branch.bias.assign(static_cast<size_t>(w->dims()[0]), 0.0);
+  if (const ValueId bias = InputOf(*conv, 2); bias.valid()) {
+    const auto elements = FloatElements(graph, bias);
+    if (!elements || elements->size() != branch.bias.size()) return std::nullopt;
+    branch.bias = *elements;
+  }
+  branch.node = conv;
+  return branch;
+}
+
+// A BatchNormalization in inference of what `like` reads, as filters of one tap.
+std::optional<Branch> ReadNormalization(const Graph& graph, ValueId value, const Branch& like) {
+  const Node* node = MadeBy(graph, value, "BatchNormalization");
+  if (node == nullptr || !ReadOnce(graph, value) || node->inputs[0] != like.x) return std::nullopt;
+  const int64_t each = like.dims[1], channels = each * like.group;
+  const bool moves = std::any_of(like.strides.begin(), like.strides.end(),
+                                 [](int64_t stride) { return stride != 1; });
+  if (moves || like.dims[0] != channels) return std::nullopt;
+  const auto affine = ReadChannelAffine(graph, *node, RankOf(graph, like.x), channels);
+  if (!affine) return std::nullopt;
+  Branch branch;
+  branch.x = like.x;
+  branch.group = like.group;
+  branch.dims.assign(like.dims.size(), 1);
+  branch.dims[0] = channels;
+  branch.dims[1] = each;
+  branch.strides = like.strides;
+  branch.pads.assign(2 * like.strides.size(), 0);
+  branch.filters.assign(static_cast<size_t>(channels * each), 0.0);
+  for (int64_t c = 0; c < channels; ++c)
+    branch.filters[static_cast<size_t>(c * each + c % each)] =
+        affine->scale[static_cast<size_t>(c)];
+  branch.bias = affine->shift;
+  return branch;
+}
+
+// Where the taps of `small` lie in those of `large`, per axis; nothing where some lie outside, or
+// the results differ in size.
+std::optional<std::vector<int64_t>> PlaceIn(const Branch& large, const Branch& small) {
+  if (large.x != small.x || large.group != small.group || large.strides != small.strides ||
+      large.dims[0] != small.dims[0] || large.dims.size() != small.dims.size())
+    return std::nullopt;
+  std::vector<int64_t> place;
+  const size_t axes = large.strides.size();
+  for (size_t i = 0; i < axes; ++i) {
+    const int64_t begin = large.pads[i] - small.pads[i];
+    const int64_t end = large.pads[axes + i] - small.pads[axes + i];
+    if (begin < 0 || end < 0 || begin + small.dims[i + 2] + end != large.dims[i + 2])
+      return std::nullopt;
+    place.push_back(begin);
+  }
+  return place;
+}
+
+void AddInto(Branch& large, const Branch& small, const std::vector<int64_t>& place) {
+  const int64_t filters = large.dims[0] * large.dims[1];
+  const int64_t taps = NumElements(small.dims, 2, static_cast<int>(small.dims.size()));
+  const int64_t large_taps = NumElements(large.dims, 2, static_cast<int>(large.dims.size()));
+  for (int64_t tap = 0; tap < taps; ++tap) {
+    int64_t at = 0, rest = tap, stride = 1;
+    for (size_t i = place.size(); i-- > 0;) {
+      at += (rest % small.dims[i + 2] + place[i]) * stride;
+      rest /= small.dims[i + 2];
+      stride *= large.dims[i + 2];
+    }
+    for (int64_t f = 0; f < filters; ++f)
+      large.filters[static_cast<size_t>(f * large_taps + at)] +=
+          small.filters[static_cast<size_t>(f * taps + tap)];
+  }
+  for (size_t m = 0; m < large.bias.size(); ++m) large.bias[m] += small.bias[m];
+}
+
+std::optional<Patch> MergeSum(const Graph& graph, NodeId root) {
+  const Node& node = graph.node(root);
+  std::optional<Branch> first = ReadConv(graph, node.inputs[0]);
+  std::optional<Branch> second = ReadConv(graph, node.inputs[1]);
+  if (first && !second) second = ReadNormalization(graph, node.inputs[1], *first);
+  if (second && !first) first = ReadNormalization(graph, node.inputs[0], *second);
+  if (!first || !second) return std::nullopt;
+  if (first->node == nullptr) std::swap(first, second);
+  auto place = PlaceIn(*first, *second);
+  if (!place && second->node != nullptr) {
+    std::swap(first, second);
+    place = PlaceIn(*first, *second);
+  }
+  if (!place) return std::nullopt;
+  AddInto(*first, *second, *place);
+  const DType dtype = graph.type(node.outputs[0]).dtype;
+  Patch patch(graph);
+  const ValueId w = patch.AddConstant(graph.value(first->node->inputs[1]).name + "_merged",
+                                      FloatTensor(dtype, first->dims, first->filters));
+  const ValueId b = patch.AddConstant(graph.value(node.outputs[0]).name + "_bias",
+                                      FloatTensor(dtype, Dims{first->dims[0]}, first->bias));
+  patch.Replace(node.outputs[0], patch.AddNode("Conv", {first->x, w, b}, first->node->attributes));
+  return patch;
+}
+
+constexpr Rule kRules[] = {{"merge_parallel_convs", "Add", MergeSum}};
+
+}  // namespace
+
+absl::StatusOr<int> MergeParallelConvs(Graph& graph, const PassOptions&, int& budget) {
+  return ApplyRules(graph, kRules, budget);
+}
+
+}  // namespace onward
