@@ -40,6 +40,13 @@ ConvAlgorithmOr DilatedProducts(const GemmTileKernels& tiles, ActivationSpec act
 // Returns whether DilatedProducts computes the convolution in less time than other ways.
 bool PrefersDilated(const GemmTileKernels& tiles, const ConvGeometry& geometry);
 
+// Products of filters along the vectors and single pixels (direct_conv.cc); `packed`: by
+// PackFloatFilters for ConvForm::kChannelLanes.
+std::unique_ptr<ConvAlgorithm> DirectProducts(const GemmTileKernels& tiles,
+                                              ActivationSpec activation, Tensor packed);
+// Returns whether DirectProducts computes the convolution, and in less time than ConvProducts.
+bool PrefersDirect(const GemmTileKernels& tiles, const ConvGeometry& geometry);
+
 // A kernel that computes convolutions of any size in one way.
 std::unique_ptr<Kernel> ConvKernel(ConvAttributes attributes,
                                    std::unique_ptr<ConvAlgorithm> algorithm);

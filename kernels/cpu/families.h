@@ -20,6 +20,7 @@ KernelList WinogradConvKernels();
 KernelList DepthwiseConvKernels();
 KernelList PointwiseDepthwiseConvKernels();
 KernelList DilatedConvKernels();
+KernelList DirectConvKernels();
 KernelList DepthwiseGradientKernels();
 KernelList EinsumKernels();
 KernelList LossKernels();

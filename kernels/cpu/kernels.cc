@@ -16,6 +16,7 @@ const std::vector<KernelEntry>& CpuKernels() {
         cpu::SizedConvKernels,
         cpu::WinogradConvKernels,
         cpu::DilatedConvKernels,
+        cpu::DirectConvKernels,
         cpu::ConvKernels,
         cpu::ConvVolumeKernels,
         cpu::BatchNormalizationKernels,

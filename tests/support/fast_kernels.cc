@@ -87,6 +87,11 @@ int ExpectWinogradKernels(const OpCase& c, uint64_t constants) {
   return ExpectKernels(c, constants, Precision::kDefault, IsWinograd);
 }
 
+int ExpectDirectKernels(const OpCase& c, uint64_t constants) {
+  return ExpectKernels(c, constants, Precision::kDefault,
+                       [](std::string_view name) { return name.find("direct_conv") != name.npos; });
+}
+
 int ExpectSizedKernels(const OpCase& c, uint64_t constants) {
   return ExpectKernels(
       c, constants, Precision::kDefault,

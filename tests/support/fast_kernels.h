@@ -29,6 +29,9 @@ int ExpectFastKernels(const cases::OpCase& op_case, uint64_t constants = 0,
 // The same for convolutions by Winograd alone.
 int ExpectWinogradKernels(const cases::OpCase& op_case, uint64_t constants);
 
+// The same for direct convolutions alone.
+int ExpectDirectKernels(const cases::OpCase& op_case, uint64_t constants);
+
 // The same for convolutions of images whose dims the kernel's maker does not know.
 int ExpectSizedKernels(const cases::OpCase& op_case, uint64_t constants);
 

@@ -12,10 +12,22 @@ namespace onward::kernels {
 namespace {
 
 using cases::OpCase;
+using testing::ExpectDirectKernels;
 using testing::ExpectFastKernels;
 using testing::ExpectWinogradKernels;
 using testing::RandomBFloats;
 using testing::RandomFloats;
+
+void AddResidualAndRelu(OpCase& c, std::mt19937& random) {
+  c.op = "FusedConv";
+  c.domain = "onward";
+  c.attributes.Set("activation", "relu");
+  c.inputs.push_back(RandomFloats(c.expected[0].dims(), random));
+  for (int64_t i = 0; i < c.expected[0].num_elements(); ++i) {
+    float& y = c.expected[0].mutable_data<float>()[i];
+    y = std::max(0.0f, y + c.inputs[3].data<float>()[i]);
+  }
+}
 
 TEST(Conv, PairsOfBFloat16) {
   if (testing::NumBf16Targets() == 0) GTEST_SKIP() << "no AVX512-BF16";
@@ -79,19 +91,31 @@ TEST(Conv, Winograd) {
                         Draw(random, 3, most), Draw(random, 3, most), window,
                         Draw(random, 0, 1) != 0, random);
     c.atol = 5e-5;  // sums of up to 360 products from [-1, 1]
-    if (seed % 2 == 0) {
-      c.op = "FusedConv";
-      c.domain = "onward";
-      c.attributes.Set("activation", "relu");
-      c.inputs.push_back(RandomFloats(c.expected[0].dims(), random));
-      for (int64_t i = 0; i < c.expected[0].num_elements(); ++i) {
-        float& y = c.expected[0].mutable_data<float>()[i];
-        y = std::max(0.0f, y + c.inputs[3].data<float>()[i]);
-      }
-    }
+    if (seed % 2 == 0) AddResidualAndRelu(c, random);
     ran += ExpectWinogradKernels(c, 2);
   }
   EXPECT_GE(ran, 100);
+}
+
+// Rows that begin and end in the padding, of one and of several panels of filters.
+TEST(Conv, Direct) {
+  int ran = 0;
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    std::mt19937 random(seed);
+    Window window = RandomWindow(random);
+    window.kernel[0] = Draw(random, 2, 5);
+    window.stride[1] = Draw(random, 1, 2);
+    window.dilation[1] = 1;
+    const int64_t most = window.stride[1] == 2 ? 64 : 16;
+    OpCase c = ConvCase(Draw(random, 1, 2), Draw(random, 0, 2) ? 1 : Draw(random, 2, 3),
+                        Draw(random, 5, 20), Draw(random, most / 2, most), Draw(random, 40, 60),
+                        Draw(random, 40, 60), window, Draw(random, 0, 1) != 0, random);
+    c.atol = 5e-5;  // sums of up to 500 products from [-1, 1]
+    if (seed % 2 == 0) AddResidualAndRelu(c, random);
+    ran += ExpectDirectKernels(c, 2);
+  }
+  EXPECT_GE(ran, 50);
 }
 
 // Taps that meet only padding are left out.
@@ -156,14 +180,7 @@ TEST(Conv, Depthwise) {
                         Draw(random, 0, 1) != 0, random);
     ExpectFastKernels(c, 2);
     if (seed % 5 != 0) continue;
-    c.op = "FusedConv";
-    c.domain = "onward";
-    c.attributes.Set("activation", "relu");
-    c.inputs.push_back(RandomFloats(c.expected[0].dims(), random));
-    for (int64_t i = 0; i < c.expected[0].num_elements(); ++i) {
-      float& y = c.expected[0].mutable_data<float>()[i];
-      y = std::max(0.0f, y + c.inputs[3].data<float>()[i]);
-    }
+    AddResidualAndRelu(c, random);
     ExpectFastKernels(c, 2);
   }
 }
