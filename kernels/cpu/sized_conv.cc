@@ -12,7 +12,7 @@
 namespace onward::kernels::cpu {
 namespace {
 
-enum Way { kPixelLanes, kChannelLanes, kDilated, kWinograd2, kWinograd4, kNumWays };
+enum Way { kPixelLanes, kChannelLanes, kDirect, kDilated, kWinograd2, kWinograd4, kNumWays };
 
 struct SizedState {
   const ConvAlgorithm* algorithm = nullptr;
@@ -52,6 +52,7 @@ class SizedConv : public Kernel {
       if (m != 0) return m == 2 ? kWinograd2 : kWinograd4;
     }
     if (PrefersDilated(tiles_, g)) return kDilated;
+    if (PrefersDirect(tiles_, g)) return kDirect;
     return ChooseConvForm(tiles_, g) == ConvForm::kChannelLanes ? kChannelLanes : kPixelLanes;
   }
 
@@ -66,14 +67,23 @@ class SizedConv : public Kernel {
   }
 
   ConvAlgorithmOr MakeAlgorithm(Way way) const {
-    ONWARD_ASSIGN_OR_RETURN(const Tensor w, Filters());
-    if (way == kDilated) return DilatedProducts(tiles_, activation_, w);
-    if (way == kWinograd2 || way == kWinograd4)
+    if (way == kDilated || way == kWinograd2 || way == kWinograd4) {
+      ONWARD_ASSIGN_OR_RETURN(const Tensor w, Filters());
+      if (way == kDilated) return DilatedProducts(tiles_, activation_, w);
       return WinogradProducts(tiles_, activation_, way == kWinograd2 ? 2 : 4, w);
-    const ConvForm form = FormOf(way);
-    ONWARD_ASSIGN_OR_RETURN(packed_[way], PackFloatFilters(tiles_, form, w, attributes_.group));
+    }
+    ONWARD_ASSIGN_OR_RETURN(Tensor packed, PackedFilters(FormOf(way)));
+    if (way == kDirect) return DirectProducts(tiles_, activation_, std::move(packed));
+    return ConvProducts(tiles_, activation_, FormOf(way), std::move(packed));
+  }
+
+  absl::StatusOr<Tensor> PackedFilters(ConvForm form) const {
+    Tensor& packed = packed_[form == ConvForm::kPixelLanes ? kPixelLanes : kChannelLanes];
+    if (!packed.empty()) return packed;
+    ONWARD_ASSIGN_OR_RETURN(const Tensor w, Filters());
+    ONWARD_ASSIGN_OR_RETURN(packed, PackFloatFilters(tiles_, form, w, attributes_.group));
     filters_ = Tensor();  // they are in `packed_`
-    return ConvProducts(tiles_, activation_, form, packed_[way]);
+    return packed;
   }
 
   static ConvForm FormOf(Way way) {

@@ -40,6 +40,15 @@ TEST(SizedConv, SquareImagesOfManyChannels) {
   }
 }
 
+TEST(SizedConv, LargeImagesOfFewFilters) {
+  std::mt19937 random(4);
+  const Window halve = {{3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}};
+  for (const int64_t filters : {16, 24, 64}) {
+    const OpCase c = ConvCase(2, 1, 3, filters, 50, 41, halve, true, random);
+    EXPECT_GE(ExpectSizedKernels(c, kConstantFilters), 1) << c.name;
+  }
+}
+
 TEST(SizedConv, TapsThatMeetPadding) {
   std::mt19937 random(2);
   for (const int64_t dilation : {3, 6, 12, 36}) {
