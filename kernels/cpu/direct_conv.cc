@@ -1,6 +1,6 @@
-// Conv and onward.FusedConv in float32 of few filters over large images: the first layers of
-// networks. Their filters come by too seldom for patches of the image to be worth packing; instead
-// filters lie along the vectors, and each pixel is read where it lies.
+// Conv and onward.FusedConv in float32 whose filters fit the cache, of stride 2 or few in a group:
+// they come by too seldom for patches of the image to be worth packing. Filters lie along the
+// vectors, and each pixel is read where it lies.
 #include <algorithm>
 #include <cstring>
 
@@ -13,8 +13,8 @@
 namespace onward::kernels::cpu {
 namespace {
 
-constexpr int64_t kMinPixels = 256;                // smaller maps fill lanes otherwise
-constexpr int64_t kMaxFilterFloats = 128 * 1024;   // all filters, which each row reads
+constexpr int64_t kMinPixels = 36;                 // of an output
+constexpr int64_t kMaxFilterFloats = 192 * 1024;   // all of them, which each row reads
 constexpr int64_t kMinChunkProducts = 600 * 1000;  // about 5 us
 constexpr int64_t kWantedChunks = 16;
 
@@ -28,6 +28,7 @@ struct DirectPlan {
   int64_t runs = 0, run_floats = 0;
   int64_t rows_per_chunk = 0;
   int64_t row_chunks = 0;
+  int64_t grain = 1;        // chunks
   int64_t sums_offset = 0;  // in a worker's scratch, behind the runs
   int64_t worker_floats = 0;
 };
@@ -49,6 +50,7 @@ DirectPlan PlanDirect(const GemmTileKernels& tiles, const ConvGeometry& g) {
       std::max(CeilDiv(kMinChunkProducts, row_products), w.out_h * plan.images / kWantedChunks);
   plan.rows_per_chunk = EvenPiece(w.out_h, std::max<int64_t>(1, rows));
   plan.row_chunks = CeilDiv(w.out_h, plan.rows_per_chunk);
+  plan.grain = CeilDiv(kMinChunkProducts, plan.rows_per_chunk * row_products);
   plan.sums_offset = CeilDiv(plan.runs * plan.run_floats, kMaxPatchWidth) * kMaxPatchWidth;
   plan.worker_floats = plan.sums_offset + w.out_w * tiles.tile_cols;
   return plan;
@@ -75,7 +77,7 @@ class Direct : public ConvAlgorithm {
   void Run(RunContext& context, const void* state) const override {
     const DirectPlan& plan = *static_cast<const DirectPlan*>(state);
     context.ParallelForWorkers(
-        plan.images * plan.row_chunks, 1, [&](int worker, int64_t begin, int64_t end) {
+        plan.images * plan.row_chunks, plan.grain, [&](int worker, int64_t begin, int64_t end) {
           float* own = context.scratch<float>() + worker * plan.worker_floats;
           for (int64_t chunk = begin; chunk < end; ++chunk) RunChunk(context, plan, chunk, own);
         });
@@ -161,7 +163,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeDirect(const NodeSpec& spec) {
   const std::optional<ConvGeometry> g = KnownGeometry(spec, attributes);
   const GemmTileKernels& tiles = kGemmTilesPerTarget.For(TargetOf(spec))();
   if (!g || !PrefersDirect(tiles, *g))
-    return absl::UnimplementedError("few filters over images of a known, large size only");
+    return absl::UnimplementedError(
+        "few filters or a stride of 2, and sizes known when compiling only");
   ONWARD_ASSIGN_OR_RETURN(const ActivationSpec activation, ParseActivation(spec));
   ONWARD_ASSIGN_OR_RETURN(
       Tensor packed, PackConstantFilters(spec, tiles, ConvForm::kChannelLanes, attributes.group));
@@ -181,12 +184,12 @@ bool PrefersDirect(const GemmTileKernels& tiles, const ConvGeometry& g) {
   if (columns.dilation != 1 || columns.stride > 2 || columns.pad_begin < 0) return false;
   const int64_t m = g.filters / g.group, k = g.channels / g.group * g.kernel_size();
   const bool strides = columns.stride == 2;
-  if (g.kernel_size() == 1 || m == 0 || k == 0 || m > (strides ? 64 : 16)) return false;
+  if (g.kernel_size() == 1 || m == 0 || k == 0 || (!strides && m > 16)) return false;
   if (m * k > kMaxFilterFloats || columns.output < tiles.tile_rows / 2) return false;
   // In steps of k for one pixel: a transposed store costs about 17; a patch that is packed, as much
-  // as 12 filters, and 28 where columns are taken apart for it.
+  // as 10 filters, and 28 where columns are taken apart for it.
   const int64_t lanes = tiles.tile_cols / 2;
-  return CeilDiv(m, lanes) * lanes * (k + 17) < (m + (strides ? 28 : 12)) * k;
+  return CeilDiv(m, lanes) * lanes * (k + 17) < (m + (strides ? 28 : 10)) * k;
 }
 
 std::unique_ptr<ConvAlgorithm> DirectProducts(const GemmTileKernels& tiles,
