@@ -58,10 +58,6 @@ std::optional<WeightLayout> LayoutOf(const Node& node, const Tensor& weight) {
     if (weight.rank() != 2) return std::nullopt;
     return GemmLayout(weight, node.attributes.Int("transB", 0) != 0);
   }
-  if (node.Is("MatMul")) {
-    if (weight.rank() != 2) return std::nullopt;
-    return GemmLayout(weight, /*transposed=*/false);
-  }
   if (weight.rank() < 3) return std::nullopt;
   if (node.Is("Conv")) return ConvLayout(weight);
   return ConvTransposeLayout(weight, node.attributes.Int("group", 1));
@@ -109,22 +105,23 @@ bool ScalesColumns(const Graph& graph, const Node& node, const ChannelAffine& af
 }
 
 // The scale alone: a sum is left for passes that fuse it. A weight that others read is not copied.
-std::optional<Patch> FoldIntoMatMul(const Graph& graph, NodeId root, const ChannelAffine& affine,
-                                    const WeightLayout& layout) {
-  const Node& node = graph.node(root);
-  const Node& product = graph.node(Maker(graph, affine.input));
-  const ValueId weight = product.inputs[1];
-  const Tensor* elements = FixedConstant(graph, weight);
-  if (!ScalesColumns(graph, node, affine) || !ReadOnce(graph, weight)) return std::nullopt;
-  if (!IsFloating(elements->dtype())) return std::nullopt;
+std::optional<Patch> FoldIntoMatMul(const Graph& graph, const Node& node, const Node& product,
+                                    const Tensor& weight) {
+  if (weight.rank() != 2 || !IsFloating(weight.dtype()) || !ReadOnce(graph, product.inputs[1]))
+    return std::nullopt;
+  const int64_t channels = weight.dims()[1];
+  const auto affine = ReadChannelAffine(graph, node, 2, channels);
+  if (!affine || affine->input != product.outputs[0] || !ScalesColumns(graph, node, *affine))
+    return std::nullopt;
+  const WeightLayout layout = GemmLayout(weight, /*transposed=*/false);
   Patch patch(graph);
-  const ValueId scaled = patch.AddConstant(
-      graph.value(weight).name + "_scaled",
-      ScaleWeight(*elements, affine.scale, layout.channel_of_block, layout.block));
+  const ValueId scaled =
+      patch.AddConstant(graph.value(product.inputs[1]).name + "_scaled",
+                        ScaleWeight(weight, affine->scale, layout.channel_of_block, layout.block));
   ValueId result = patch.AddNode("MatMul", {product.inputs[0], scaled});
   if (node.Is("BatchNormalization")) {
     const ValueId shift =
-        patch.AddConstant("", FloatTensor(elements->dtype(), Dims{layout.channels}, affine.shift));
+        patch.AddConstant("", FloatTensor(weight.dtype(), Dims{channels}, affine->shift));
     result = patch.AddNode("Add", {result, shift});
   }
   patch.Replace(node.outputs[0], result);
@@ -138,12 +135,12 @@ std::optional<Patch> FoldAffine(const Graph& graph, NodeId root) {
   if (before == nullptr) return std::nullopt;
   const Tensor* weight = FixedConstant(graph, before->inputs[1]);
   if (weight == nullptr) return std::nullopt;
+  if (before->Is("MatMul")) return FoldIntoMatMul(graph, node, *before, *weight);
   const auto layout = LayoutOf(*before, *weight);
   if (!layout || layout->channels == 0) return std::nullopt;
   const auto affine =
       ReadChannelAffine(graph, node, static_cast<int>(weight->rank()), layout->channels);
   if (!affine || affine->input != product) return std::nullopt;
-  if (before->Is("MatMul")) return FoldIntoMatMul(graph, root, *affine, *layout);
   const auto bias = BiasOf(graph, *before, layout->channels);
   if (!bias || !IsFloating(weight->dtype())) return std::nullopt;
   std::vector<double> shifted;
