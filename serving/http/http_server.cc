@@ -237,7 +237,7 @@ class AsioServer : public HttpServer {
     }
   }
 
-  // Closes the connection where there is no room for it, or no memory.
+  // A connection for which there is no room, or no memory, is closed.
   void TakeIfRoom(Stream::Socket socket) {
     try {
       if (HasRoom()) Take(std::move(socket));

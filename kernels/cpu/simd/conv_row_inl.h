@@ -31,10 +31,9 @@ void RowProducts(const ConvRow& row) {
   StoreSums(tile, last, sums);
 }
 
-using RowFunction = void (*)(const ConvRow&);
 template <int kVecs, int kStride, int... P>
-constexpr RowFunction RowOfPixels(int pixels, std::integer_sequence<int, P...>) {
-  constexpr RowFunction kFunctions[] = {RowProducts<P + 1, kVecs, kStride>...};
+constexpr ConvRowFunction RowOfPixels(int pixels, std::integer_sequence<int, P...>) {
+  constexpr ConvRowFunction kFunctions[] = {RowProducts<P + 1, kVecs, kStride>...};
   return kFunctions[pixels - 1];
 }
 
