@@ -14,6 +14,7 @@ namespace onward::kernels::cpu {
 namespace {
 
 constexpr int64_t kSplitGrain = 16 * 1024;  // floats of planes: about 5 us
+constexpr int64_t kLineFloats = 16;         // of a cache line
 
 struct ConvData {
   const float* x;
@@ -119,6 +120,19 @@ class FloatConv {
     }
   }
 
+  // The tile fetches its part, as one of `parts`, of the pixels that lie `ahead` panels further.
+  void FetchPanel(int64_t panel, int64_t ahead, int64_t part, int64_t parts, GemmTile& tile) const {
+    tile.fetch = {};
+    if (panel + ahead >= plan_.panels) return;
+    const int64_t pixels = ahead * tiles_.tile_cols, line = part * kLineFloats;
+    if (plan_.shared_patches) {
+      tile.fetch.TakePart(tile.b + pixels * plan_.k, tile.k * tile.b_k, part, parts, tile.k);
+    } else if (!plan_.packs_patches && line < tiles_.tile_cols + kLineFloats) {
+      const int64_t last = tiles_.tile_cols - 1;  // a panel may end in the line that follows
+      tile.fetch = {tile.b + pixels + std::min(line, last), tile.b_k};
+    }
+  }
+
   void SetFilters(int64_t group, RowRange rows, int64_t k0, GemmTile& tile) const {
     const int64_t filter = group * plan_.m + rows.begin;
     tile.rows = rows.count;
@@ -150,6 +164,7 @@ class FloatConv {
         SetFilters(group, rows, k0, tile);
         for (int64_t p = panel_begin; p < panel_end; ++p) {
           SetPatches(image, p, p - panel_begin, k0, scratch, tile);
+          FetchPanel(p, panel_end - panel_begin, i - tile_begin, tile_end - tile_begin, tile);
           const int64_t at = OutputOf(image, rows.begin) + p * tiles_.tile_cols;
           tile.c = data_.y + at;
           tile.residual = data_.residual == nullptr ? nullptr : data_.residual + at;

@@ -12,6 +12,7 @@ namespace {
 constexpr int64_t kMaxBlockOfK = 512;
 constexpr int64_t kWantedChunks = 16;
 constexpr int64_t kMinChunkProducts = 600 * 1000;  // about 5 us
+constexpr int64_t kMinPanelProducts = 300 * 1000;  // of a chunk that is part of one panel
 constexpr int64_t kMaxWorkerPatches = 128 * 1024;  // floats: half the second-level cache
 constexpr int64_t kMaxChannelLanePixels = 256;
 // Reading P from the image costs more than packing it when rows are far apart and many tiles come
@@ -46,11 +47,11 @@ void CutPixelLanes(const GemmTileKernels& tiles, ConvPlan& plan) {
     const int64_t wanted = std::max(strips / kWantedChunks, least_tiles / plan.row_tiles);
     plan.panels_per_chunk = EvenPiece(plan.panels, std::clamp<int64_t>(wanted, 1, cap));
   } else {
-    plan.panels_per_chunk = EvenPiece(plan.panels, kMaxPatchPanels);
-    const int64_t all = plan.row_tiles * plan.images;
+    // One panel at a time: the next one is fetched from the core that wrote it meanwhile.
+    plan.panels_per_chunk = 1;
     plan.tiles_per_chunk =
-        EvenPiece(plan.row_tiles, std::max({int64_t{1}, all / kWantedChunks,
-                                            least_tiles / std::max<int64_t>(1, plan.panels)}));
+        EvenPiece(plan.row_tiles, std::max({int64_t{1}, plan.row_tiles * strips / kWantedChunks,
+                                            CeilDiv(kMinPanelProducts, tile_products)}));
     plan.shared_patches = plan.packs_patches && plan.tiles_per_chunk < plan.row_tiles;
   }
   if (plan.shared_patches) {
