@@ -17,7 +17,10 @@ namespace {
 
 constexpr int64_t kMaxBlockOfK = 512;
 constexpr int64_t kWantedChunks = 16;
-constexpr int64_t kRowsPerRowTwice = 16;  // of a band, for each expanded row that two bands make
+// The rows of a band for each expanded row that two bands make: fewer where workers would wait.
+constexpr int64_t kRowsPerRowTwice = 16;
+constexpr int64_t kFewRowsPerRowTwice = 3;
+constexpr int64_t kChunksPerWorker = 2;
 constexpr int64_t kTileProducts = 600 * 1000;  // about 5 us
 constexpr int64_t kStoredPixels = 64;          // at a time, at least
 
@@ -68,7 +71,7 @@ class PointwiseDepthwiseConv : public Kernel {
     context.SetOutput(0, g.output);
     PointwiseDepthwiseState& state = *context.NewState<PointwiseDepthwiseState>();
     state.batch = g.output_size() == 0 ? 0 : g.batch;
-    if (state.batch > 0) Plan(g, state);
+    if (state.batch > 0) Plan(g, context.num_workers(), state);
     context.SetScratch(state.worker_floats * context.num_workers() *
                        static_cast<int64_t>(sizeof(float)));
     return absl::OkStatus();
@@ -91,15 +94,21 @@ class PointwiseDepthwiseConv : public Kernel {
   int64_t channels() const { return filter_dims_[1]; }
   int64_t width() const { return tiles_.tile_cols; }
 
-  void Plan(const ConvGeometry& g, PointwiseDepthwiseState& state) const {
+  void Plan(const ConvGeometry& g, int64_t workers, PointwiseDepthwiseState& state) const {
     const PatchWindow w = state.window = WindowOf(g.axes);
     state.blocks = CeilDiv(g.filters, width());
     state.ring_rows = PaddedRows(w, 1);
     state.row_floats = PaddedWidth(w) * width();
     const int64_t twice = std::max<int64_t>(0, state.ring_rows - w.stride_h);
-    const int64_t least = CeilDiv(kRowsPerRowTwice * twice, w.stride_h);
     const int64_t wanted = CeilDiv(w.out_h * g.batch * state.blocks, kWantedChunks);
-    state.band_rows = EvenPiece(w.out_h, std::max({int64_t{1}, least, wanted}));
+    const auto rows_of = [&](int64_t rows_per_row_twice) {
+      const int64_t least = CeilDiv(rows_per_row_twice * twice, w.stride_h);
+      return EvenPiece(w.out_h, std::max({int64_t{1}, least, wanted}));
+    };
+    state.band_rows = rows_of(kRowsPerRowTwice);
+    const int64_t chunks = g.batch * state.blocks * CeilDiv(w.out_h, state.band_rows);
+    if (workers > 1 && chunks < kChunksPerWorker * workers)
+      state.band_rows = rows_of(kFewRowsPerRowTwice);
     state.bands = CeilDiv(w.out_h, state.band_rows);
     state.stored_rows = std::min(state.band_rows, CeilDiv(kStoredPixels, w.out_w));
     // The ring, a row of padding, the sums.
@@ -192,6 +201,8 @@ class PointwiseDepthwiseConv : public Kernel {
         tile.accumulate = k0 > 0;
         tile.a = x + k0 * in_size + pixels.begin;
         tile.b = v + k0 * width();
+        // The same pixels of the row below, which another core may have written.
+        tile.fetch = {in_row + 1 < w.in_h ? tile.a + w.in_w : nullptr, in_size};
         if (k0 + tile.k == channels()) tile.activation = pointwise_;
         tiles_.tile(tile);
       }
