@@ -2,7 +2,6 @@
 // they come by too seldom for patches of the image to be worth packing. Filters lie along the
 // vectors, and each pixel is read where it lies.
 #include <algorithm>
-#include <cstring>
 
 #include "kernels/cpu/conv_algorithm.h"
 #include "kernels/cpu/conv_filters.h"
@@ -17,19 +16,21 @@ constexpr int64_t kMinPixels = 36;                 // of an output
 constexpr int64_t kMaxFilterFloats = 192 * 1024;   // all of them, which each row reads
 constexpr int64_t kMinChunkProducts = 600 * 1000;  // about 5 us
 constexpr int64_t kWantedChunks = 16;
+constexpr int64_t kMaxCopiedFloats = 4 * 1024;  // half of a small first-level cache
 
-// An output row of a group: the rows of the image that it reads, each with its padding.
+// Some output rows of a group at a time: what they read of the image is copied with its padding.
 struct DirectPlan {
   PatchWindow window;
   int64_t images = 0;  // batch x groups
   int64_t groups = 1;
   int64_t channels = 0, filters = 0;  // of a group
   int64_t panels = 0;
-  int64_t runs = 0, run_floats = 0;
+  int64_t rows_per_copy = 1;
+  int64_t copied_rows = 0, row_floats = 0;  // of a channel
   int64_t rows_per_chunk = 0;
   int64_t row_chunks = 0;
   int64_t grain = 1;        // chunks
-  int64_t sums_offset = 0;  // in a worker's scratch, behind the runs
+  int64_t sums_offset = 0;  // in a worker's scratch, behind the copy
   int64_t worker_floats = 0;
 };
 
@@ -42,16 +43,21 @@ DirectPlan PlanDirect(const GemmTileKernels& tiles, const ConvGeometry& g) {
   plan.filters = g.filters / g.group;
   plan.panels = CeilDiv(plan.filters, tiles.tile_cols);
   const PatchWindow& w = plan.window;
-  plan.runs = plan.channels * w.kernel_h;
-  plan.run_floats = (w.out_w - 1) * w.stride_w + w.kernel_w;
   const int64_t row_products =
-      std::max<int64_t>(1, w.out_w * plan.filters * plan.runs * w.kernel_w);
+      std::max<int64_t>(1, w.out_w * plan.filters * plan.channels * w.taps());
   const int64_t rows =
       std::max(CeilDiv(kMinChunkProducts, row_products), w.out_h * plan.images / kWantedChunks);
   plan.rows_per_chunk = EvenPiece(w.out_h, std::max<int64_t>(1, rows));
   plan.row_chunks = CeilDiv(w.out_h, plan.rows_per_chunk);
   plan.grain = CeilDiv(kMinChunkProducts, plan.rows_per_chunk * row_products);
-  plan.sums_offset = CeilDiv(plan.runs * plan.run_floats, kMaxPatchWidth) * kMaxPatchWidth;
+  plan.row_floats = (w.out_w - 1) * w.stride_w + w.kernel_w;
+  const int64_t least_rows = (w.kernel_h - 1) * w.dilation_h + 1;
+  const int64_t more_rows =
+      std::max<int64_t>(0, kMaxCopiedFloats / (plan.channels * plan.row_floats) - least_rows);
+  plan.rows_per_copy = EvenPiece(plan.rows_per_chunk, 1 + more_rows / w.stride_h);
+  plan.copied_rows = (plan.rows_per_copy - 1) * w.stride_h + least_rows;
+  const int64_t copied = plan.channels * plan.copied_rows * plan.row_floats;
+  plan.sums_offset = CeilDiv(copied, kMaxPatchWidth) * kMaxPatchWidth;
   plan.worker_floats = plan.sums_offset + w.out_w * tiles.tile_cols;
   return plan;
 }
@@ -89,54 +95,61 @@ class Direct : public ConvAlgorithm {
     const int64_t image = chunk / plan.row_chunks;
     const int64_t begin = chunk % plan.row_chunks * plan.rows_per_chunk;
     const int64_t end = std::min(plan.window.out_h, begin + plan.rows_per_chunk);
-    // The padding beside the rows; between them CopyRuns writes.
-    std::fill(scratch, scratch + plan.runs * plan.run_floats, 0.0f);
-    for (int64_t y = begin; y < end; ++y) {
-      CopyRuns(context, plan, image, y, scratch);
-      for (int64_t panel = 0; panel < plan.panels; ++panel)
-        RunPanel(context, plan, image, y, panel, scratch);
+    const int64_t step = plan.window.stride_h * plan.row_floats;
+    // The padding beside the rows; between them CopyImage writes.
+    std::fill_n(scratch, plan.channels * plan.copied_rows * plan.row_floats, 0.0f);
+    for (int64_t first = begin; first < end; first += plan.rows_per_copy) {
+      CopyImage(context, plan, image, first, scratch);
+      for (int64_t y = first; y < std::min(end, first + plan.rows_per_copy); ++y) {
+        for (int64_t panel = 0; panel < plan.panels; ++panel)
+          RunPanel(context, plan, image, y, panel, scratch + (y - first) * step,
+                   scratch + plan.sums_offset);
+      }
     }
   }
 
-  static void CopyRuns(const RunContext& context, const DirectPlan& plan, int64_t image, int64_t y,
-                       float* runs) {
+  // What the output rows from `first` read.
+  static void CopyImage(const RunContext& context, const DirectPlan& plan, int64_t image,
+                        int64_t first, float* to) {
     const PatchWindow& w = plan.window;
-    const int64_t left = std::min(w.pad_left, plan.run_floats);
-    const int64_t count = std::clamp<int64_t>(plan.run_floats - left, 0, w.in_w);
-    const auto bytes = static_cast<size_t>(count) * sizeof(float);
+    const int64_t left = std::min(w.pad_left, plan.row_floats);
+    const int64_t count = std::clamp<int64_t>(plan.row_floats - left, 0, w.in_w);
+    const int64_t top = first * w.stride_h - w.pad_top;
     const float* x = context.in<float>(0) + image * plan.channels * w.in_h * w.in_w;
-    float* to = runs + left;
+    to += left;
     for (int64_t channel = 0; channel < plan.channels; ++channel, x += w.in_h * w.in_w) {
-      for (int64_t ky = 0; ky < w.kernel_h; ++ky, to += plan.run_floats) {
-        const int64_t row = y * w.stride_h - w.pad_top + ky * w.dilation_h;
+      for (int64_t row = top; row < top + plan.copied_rows; ++row, to += plan.row_floats) {
         if (row < 0 || row >= w.in_h) {
-          std::memset(to, 0, bytes);
+          std::fill_n(to, count, 0.0f);
         } else {
-          std::memcpy(to, x + row * w.in_w, bytes);
+          std::copy_n(x + row * w.in_w, count, to);
         }
       }
     }
   }
 
+  // Output row y; `x`: its first row of taps.
   void RunPanel(const RunContext& context, const DirectPlan& plan, int64_t image, int64_t y,
-                int64_t panel, float* scratch) const {
+                int64_t panel, const float* x, float* sums) const {
     const PatchWindow& w = plan.window;
     const int64_t group = image % plan.groups, filter = panel * tiles_.tile_cols;
-    const int64_t k = plan.runs * w.kernel_w;
+    const int64_t k = plan.channels * w.taps();
     ConvRow row;
     row.filters = static_cast<int>(std::min<int64_t>(tiles_.tile_cols, plan.filters - filter));
-    row.run_floats = plan.run_floats;
-    row.num_runs = plan.runs;
-    row.taps = w.kernel_w;
+    row.channels = plan.channels;
+    row.channel_floats = plan.copied_rows * plan.row_floats;
+    row.kernel_h = w.kernel_h;
+    row.row_floats = w.dilation_h * plan.row_floats;
+    row.kernel_w = w.kernel_w;
     row.stride = static_cast<int>(w.stride_w);
     row.w = packed_.data<float>() + (group * plan.panels + panel) * k * tiles_.tile_cols;
     if (context.has_input(2)) row.bias = context.in<float>(2) + group * plan.filters + filter;
-    float* sums = scratch + plan.sums_offset;
-    const int64_t tiles = CeilDiv(w.out_w, tiles_.tile_rows);
+    const bool one_vector = row.filters <= tiles_.tile_cols / 2;
+    const int64_t tiles = CeilDiv(w.out_w, MaxRowPixels(tiles_.tile_rows, one_vector));
     for (int64_t i = 0; i < tiles; ++i) {
       const RowRange pixels = RowsOfTile(w.out_w, tiles, i);
       row.pixels = pixels.count;
-      row.runs = scratch + pixels.begin * w.stride_w;
+      row.x = x + pixels.begin * w.stride_w;
       row.sums = sums + pixels.begin * tiles_.tile_cols;
       products_(row);
     }

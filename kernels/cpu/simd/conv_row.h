@@ -8,16 +8,22 @@
 
 namespace onward::kernels::cpu {
 
+// The pixels whose sums the registers hold, for GemmTileKernels' tile_rows.
+constexpr int MaxRowPixels(int tile_rows, bool one_vector) {
+  return one_vector ? tile_rows * 4 / 3 : tile_rows;
+}
+
 struct ConvRow {
-  int pixels = 0;   // 1 .. tile_rows of GemmTileKernels
-  int filters = 0;  // 1 .. tile_cols
-  // A run is what one row of taps reads: that of pixel p at runs[run * run_floats + p * stride].
-  const float* runs = nullptr;
-  int64_t run_floats = 0;
-  int64_t num_runs = 0;
-  int64_t taps = 0;             // of one run
+  int pixels = 0;   // 1 .. MaxRowPixels
+  int filters = 0;  // 1 .. tile_cols, which are two vectors
+  // Tap (ky, kx) of pixel p of a channel:
+  // x[channel * channel_floats + ky * row_floats + p * stride + kx].
+  const float* x = nullptr;
+  int64_t channels = 0, channel_floats = 0;
+  int64_t kernel_h = 0, row_floats = 0;
+  int64_t kernel_w = 0;
   int stride = 1;               // 1 or 2
-  const float* w = nullptr;     // [num_runs * taps][tile_cols]
+  const float* w = nullptr;     // [channels][kernel_h][kernel_w][tile_cols]
   const float* bias = nullptr;  // [filters], or null
   float* sums = nullptr;        // [pixels][tile_cols]
 };

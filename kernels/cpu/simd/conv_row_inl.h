@@ -5,6 +5,43 @@
 
 namespace onward::kernels::cpu::ONWARD_TARGET {
 
+// One tap of each pixel, of which x is the first.
+template <int kStride, int kPixels, int kVecs>
+ONWARD_INLINE void AddPixels(const float* x, const float* w, int last,
+                             TileSums<kPixels, kVecs>& sums) {
+  // Else compilers see that the next tap reads most of these pixels again, and carry them in
+  // registers: more instructions than broadcasts from memory, which cost nothing.
+  asm("" : "+r"(x));
+  Vec filters[kVecs];
+  LoadRowOfB<kVecs, false>(w, last, filters);
+  ONWARD_UNROLL
+  for (int p = 0; p < kPixels; ++p) {
+    const Vec pixel = Set(x[p * kStride]);
+    ONWARD_UNROLL
+    for (int v = 0; v < kVecs; ++v) sums.at[p][v] = Fma(pixel, filters[v], sums.at[p][v]);
+  }
+}
+
+// kTaps: of a row of taps; 0 for any number.
+template <int kTaps, int kStride, int kPixels, int kVecs>
+ONWARD_INLINE void AddTaps(const ConvRow& row, int last, TileSums<kPixels, kVecs>& sums) {
+  const int64_t kernel_h = row.kernel_h;
+  const float *channel = row.x, *w = row.w;
+  for (int64_t c = 0; c < row.channels; ++c, channel += row.channel_floats) {
+    const float* x = channel;
+    for (int64_t ky = 0; ky < kernel_h; ++ky, x += row.row_floats) {
+      if constexpr (kTaps > 0) {
+        ONWARD_UNROLL
+        for (int t = 0; t < kTaps; ++t) AddPixels<kStride>(x + t, w + t * kTileCols, last, sums);
+        w += kTaps * kTileCols;
+      } else {
+        for (int64_t t = 0; t < row.kernel_w; ++t, w += kTileCols)
+          AddPixels<kStride>(x + t, w, last, sums);
+      }
+    }
+  }
+}
+
 template <int kPixels, int kVecs, int kStride>
 void RowProducts(const ConvRow& row) {
   GemmTile tile;
@@ -14,20 +51,7 @@ void RowProducts(const ConvRow& row) {
   const int last = row.filters - (kVecs - 1) * kLanes;
   TileSums<kPixels, kVecs> sums;
   StartSums(tile, last, sums);
-  const float* w = row.w;
-  const float* run = row.runs;
-  for (int64_t i = 0; i < row.num_runs; ++i, run += row.run_floats) {
-    for (int64_t tap = 0; tap < row.taps; ++tap, w += kTileCols) {
-      Vec filters[kVecs];
-      LoadRowOfB<kVecs, false>(w, last, filters);
-      ONWARD_UNROLL
-      for (int p = 0; p < kPixels; ++p) {
-        const Vec x = Set(run[tap + p * kStride]);
-        ONWARD_UNROLL
-        for (int v = 0; v < kVecs; ++v) sums.at[p][v] = Fma(x, filters[v], sums.at[p][v]);
-      }
-    }
-  }
+  row.kernel_w == 3 ? AddTaps<3, kStride>(row, last, sums) : AddTaps<0, kStride>(row, last, sums);
   StoreSums(tile, last, sums);
 }
 
@@ -39,9 +63,10 @@ constexpr ConvRowFunction RowOfPixels(int pixels, std::integer_sequence<int, P..
 
 template <int kStride>
 void RowOfStride(const ConvRow& row) {
-  using Pixels = std::make_integer_sequence<int, kTileRows>;
-  (row.filters > kLanes ? RowOfPixels<2, kStride>(row.pixels, Pixels())
-                        : RowOfPixels<1, kStride>(row.pixels, Pixels()))(row);
+  using OfOne = std::make_integer_sequence<int, MaxRowPixels(kTileRows, true)>;
+  using OfTwo = std::make_integer_sequence<int, MaxRowPixels(kTileRows, false)>;
+  (row.filters > kLanes ? RowOfPixels<2, kStride>(row.pixels, OfTwo())
+                        : RowOfPixels<1, kStride>(row.pixels, OfOne()))(row);
 }
 
 inline void AnyRow(const ConvRow& row) {
