@@ -1,6 +1,6 @@
-// Conv and onward.FusedConv in float32 whose filters fit the cache, of stride 2 or few in a group:
-// they come by too seldom for patches of the image to be worth packing. Filters lie along the
-// vectors, and each pixel is read where it lies.
+// Conv and onward.FusedConv in float32 whose filters fit the cache: they come by too seldom for
+// patches of the image to be worth packing. Filters lie along the vectors, and each pixel is read
+// where it lies.
 #include <algorithm>
 
 #include "kernels/cpu/conv_algorithm.h"
@@ -177,7 +177,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeDirect(const NodeSpec& spec) {
   const GemmTileKernels& tiles = kGemmTilesPerTarget.For(TargetOf(spec))();
   if (!g || !PrefersDirect(tiles, *g))
     return absl::UnimplementedError(
-        "few filters or a stride of 2, and sizes known when compiling only");
+        "filters that fit the cache, and sizes known when compiling only");
   ONWARD_ASSIGN_OR_RETURN(const ActivationSpec activation, ParseActivation(spec));
   ONWARD_ASSIGN_OR_RETURN(
       Tensor packed, PackConstantFilters(spec, tiles, ConvForm::kChannelLanes, attributes.group));
@@ -196,13 +196,12 @@ bool PrefersDirect(const GemmTileKernels& tiles, const ConvGeometry& g) {
   const WindowAxis& columns = g.axes[1];
   if (columns.dilation != 1 || columns.stride > 2 || columns.pad_begin < 0) return false;
   const int64_t m = g.filters / g.group, k = g.channels / g.group * g.kernel_size();
-  const bool strides = columns.stride == 2;
-  if (g.kernel_size() == 1 || m == 0 || k == 0 || (!strides && m > 16)) return false;
+  if (g.kernel_size() == 1 || m == 0 || k == 0) return false;
   if (m * k > kMaxFilterFloats || columns.output < tiles.tile_rows / 2) return false;
   // In steps of k for one pixel: a transposed store costs about 17; a patch that is packed, as much
-  // as 10 filters, and 28 where columns are taken apart for it.
+  // as 20 filters, and 28 where columns are taken apart for it.
   const int64_t lanes = tiles.tile_cols / 2;
-  return CeilDiv(m, lanes) * lanes * (k + 17) < (m + (strides ? 28 : 10)) * k;
+  return CeilDiv(m, lanes) * lanes * (k + 17) < (m + (columns.stride == 2 ? 28 : 20)) * k;
 }
 
 std::unique_ptr<ConvAlgorithm> DirectProducts(const GemmTileKernels& tiles,
