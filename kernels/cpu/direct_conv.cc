@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kMinPixels = 36;                 // of an output
 constexpr int64_t kMaxFilterFloats = 192 * 1024;   // all of them, which each row reads
-constexpr int64_t kMinChunkProducts = 600 * 1000;  // about 5 us
+constexpr int64_t kMinChunkProducts = 300 * 1000;  // about 2 us
 constexpr int64_t kWantedChunks = 16;
 constexpr int64_t kMaxCopiedFloats = 4 * 1024;  // half of a small first-level cache
 
