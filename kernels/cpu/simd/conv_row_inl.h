@@ -5,7 +5,7 @@
 
 namespace onward::kernels::cpu::ONWARD_TARGET {
 
-// One tap of each pixel, of which x is the first.
+// Adds one tap of each pixel; x points to that of the first pixel.
 template <int kStride, int kPixels, int kVecs>
 ONWARD_INLINE void AddPixels(const float* x, const float* w, int last,
                              TileSums<kPixels, kVecs>& sums) {
@@ -14,15 +14,10 @@ ONWARD_INLINE void AddPixels(const float* x, const float* w, int last,
   asm("" : "+r"(x));
   Vec filters[kVecs];
   LoadRowOfB<kVecs, false>(w, last, filters);
-  ONWARD_UNROLL
-  for (int p = 0; p < kPixels; ++p) {
-    const Vec pixel = Set(x[p * kStride]);
-    ONWARD_UNROLL
-    for (int v = 0; v < kVecs; ++v) sums.at[p][v] = Fma(pixel, filters[v], sums.at[p][v]);
-  }
+  MultiplyStep<kPixels, kVecs, false>(x, kStride, filters, sums);
 }
 
-// kTaps: of a row of taps; 0 for any number.
+// kTaps is the number of taps in a row; 0 stands for any number.
 template <int kTaps, int kStride, int kPixels, int kVecs>
 ONWARD_INLINE void AddTaps(const ConvRow& row, int last, TileSums<kPixels, kVecs>& sums) {
   const int64_t kernel_h = row.kernel_h;
