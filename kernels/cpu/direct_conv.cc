@@ -85,6 +85,8 @@ class Direct : public ConvAlgorithm {
     context.ParallelForWorkers(
         plan.images * plan.row_chunks, plan.grain, [&](int worker, int64_t begin, int64_t end) {
           float* own = context.scratch<float>() + worker * plan.worker_floats;
+          // The padding beside the rows; between them CopyImage writes.
+          std::fill_n(own, plan.sums_offset, 0.0f);
           for (int64_t chunk = begin; chunk < end; ++chunk) RunChunk(context, plan, chunk, own);
         });
   }
@@ -96,8 +98,6 @@ class Direct : public ConvAlgorithm {
     const int64_t begin = chunk % plan.row_chunks * plan.rows_per_chunk;
     const int64_t end = std::min(plan.window.out_h, begin + plan.rows_per_chunk);
     const int64_t step = plan.window.stride_h * plan.row_floats;
-    // The padding beside the rows; between them CopyImage writes.
-    std::fill_n(scratch, plan.channels * plan.copied_rows * plan.row_floats, 0.0f);
     for (int64_t first = begin; first < end; first += plan.rows_per_copy) {
       CopyImage(context, plan, image, first, scratch);
       for (int64_t y = first; y < std::min(end, first + plan.rows_per_copy); ++y) {
@@ -108,7 +108,7 @@ class Direct : public ConvAlgorithm {
     }
   }
 
-  // What the output rows from `first` read.
+  // Copies what the output rows from `first` read.
   static void CopyImage(const RunContext& context, const DirectPlan& plan, int64_t image,
                         int64_t first, float* to) {
     const PatchWindow& w = plan.window;
@@ -128,7 +128,7 @@ class Direct : public ConvAlgorithm {
     }
   }
 
-  // Output row y; `x`: its first row of taps.
+  // Computes a panel's filters for output row y; `x` points to its first row of taps.
   void RunPanel(const RunContext& context, const DirectPlan& plan, int64_t image, int64_t y,
                 int64_t panel, const float* x, float* sums) const {
     const PatchWindow& w = plan.window;
