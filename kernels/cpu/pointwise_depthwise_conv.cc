@@ -202,7 +202,7 @@ class PointwiseDepthwiseConv : public Kernel {
         tile.a = x + k0 * in_size + pixels.begin;
         tile.b = v + k0 * width();
         // The same pixels of the row below, which another core may have written.
-        tile.fetch = {in_row + 1 < w.in_h ? tile.a + w.in_w : nullptr, in_size};
+        if (in_row + 1 < w.in_h) tile.fetch = {tile.a + w.in_w, in_size};
         if (k0 + tile.k == channels()) tile.activation = pointwise_;
         tiles_.tile(tile);
       }
