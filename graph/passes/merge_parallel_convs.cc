@@ -40,7 +40,7 @@ std::optional<Branch> ReadConv(const Graph& graph, ValueId value) {
   return branch;
 }
 
-// Of what the convolution `like` reads.
+// Reads a normalization of the input of the convolution `like`.
 std::optional<Branch> ReadNormalization(const Graph& graph, ValueId value, const Branch& like) {
   const Node* node = MadeBy(graph, value, "BatchNormalization");
   if (node == nullptr || !ReadOnce(graph, value)) return std::nullopt;

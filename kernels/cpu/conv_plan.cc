@@ -47,7 +47,7 @@ void CutPixelLanes(const GemmTileKernels& tiles, ConvPlan& plan) {
     const int64_t wanted = std::max(strips / kWantedChunks, least_tiles / plan.row_tiles);
     plan.panels_per_chunk = EvenPiece(plan.panels, std::clamp<int64_t>(wanted, 1, cap));
   } else {
-    // One panel at a time: the next one is fetched from the core that wrote it meanwhile.
+    // One panel at a time: while it is multiplied, the next one comes from the core that wrote it.
     plan.panels_per_chunk = 1;
     plan.tiles_per_chunk =
         EvenPiece(plan.row_tiles, std::max({int64_t{1}, plan.row_tiles * strips / kWantedChunks,

@@ -237,7 +237,7 @@ class AsioServer : public HttpServer {
     }
   }
 
-  // A connection for which there is no room, or no memory, is closed.
+  // Takes the connection, or closes it when the table is full or memory runs out.
   void TakeIfRoom(Stream::Socket socket) {
     try {
       if (HasRoom()) Take(std::move(socket));
