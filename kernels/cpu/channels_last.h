@@ -1,9 +1,10 @@
-// Images of bytes with their channels last, as products of 8-bit integers read them.
+// Images with their channels last, as products of windows over them read them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
-#include "kernels/cpu/int8_pack.h"
+#include "kernels/cpu/fast_float.h"
 
 namespace onward::kernels::cpu {
 
@@ -21,13 +22,26 @@ struct ChannelsLast {
   int element_bytes = 1;                  // 1 or 2
 
   int64_t pixel_bytes() const { return channels * element_bytes; }
-  // Scratch of FillRow().
-  int64_t line_bytes() const { return column_step == 1 || comes_last ? 0 : channels * columns; }
 };
 
-// Fills `to` with columns [begin, end) of a row. `padding` is a byte of the image, the zero point;
-// `lines` has line_bytes().
-void FillRow(const ChannelsLast& shape, const ByteSource& image, uint8_t padding, int64_t row,
-             int64_t begin, int64_t end, uint8_t* lines, char* to);
+// Fills `to` with columns [begin, end) of a row. Of `pixels`, Pad(count, to) writes padding, and
+// Copy(pixel, count, to) and Turn(pixel, count, to) write `count` pixels of the image, column_step
+// apart from `pixel` on, where it comes last and where it does not.
+template <typename Pixels>
+void FillRow(const ChannelsLast& shape, const Pixels& pixels, int64_t row, int64_t begin,
+             int64_t end, char* to) {
+  const int64_t y = row * shape.row_step - shape.top;
+  if (y < 0 || y >= shape.in_h) return pixels.Pad(end - begin, to);
+  // Columns [first, last) lie in the image.
+  const int64_t step = shape.column_step;
+  const int64_t first = std::clamp<int64_t>(CeilDiv(shape.left, step), begin, end);
+  const int64_t last = std::clamp<int64_t>(CeilDiv(shape.in_w + shape.left, step), first, end);
+  pixels.Pad(first - begin, to);
+  pixels.Pad(end - last, to + (last - begin) * shape.pixel_bytes());
+  if (first == last) return;
+  to += (first - begin) * shape.pixel_bytes();
+  const int64_t pixel = y * shape.in_w + first * step - shape.left;
+  shape.comes_last ? pixels.Copy(pixel, last - first, to) : pixels.Turn(pixel, last - first, to);
+}
 
 }  // namespace onward::kernels::cpu

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "kernels/cpu/channels_last.h"
+#include "kernels/cpu/byte_pixels.h"
+#include "kernels/cpu/channels_last_plan.h"
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/int8_pack.h"
 #include "kernels/cpu/kernel_list.h"
-#include "kernels/cpu/quantized_conv_plan.h"
 #include "kernels/cpu/quantized_counts.h"
 #include "kernels/cpu/quantized_filters.h"
 #include "kernels/cpu/reference/requantize.h"
@@ -22,18 +22,25 @@ struct Inputs {
   bool quantized;
   int w, x_zero, w_zero, x_scale, w_scale, y_scale, y_zero, bias;
 };
+// Bytes from the start of scratch, and from that of a worker's part.
+struct QuantizedConvPlan : ChannelsLastPlan {
+  int64_t col_add, col_mul, col_scale, workers;
+  int64_t band, rows, row_sums, worker_runs, results, worker_bytes;
+};
+
 constexpr Inputs kConvInteger = {false, 1, 2, 3, -1, -1, -1, -1, -1};
 constexpr Inputs kQLinearConv = {true, 3, 2, 5, 1, 4, 6, 7, 8};
 
 class Int8Conv : public Kernel {
  public:
   Int8Conv(const Int8TileKernels& tiles, const Inputs& inputs, ConvAttributes attributes, DType x,
-           DType w, QuantizedConvForm form, PackedFilters packed)
+           DType w, ChannelsLastForm form, PackedFilters packed)
       : tiles_(tiles),
         inputs_(inputs),
         attributes_(std::move(attributes)),
         x_dtype_(x),
         w_dtype_(w),
+        x_shifted_(IsShifted(tiles, x, true)),
         w_shifted_(IsShifted(tiles, w, false)),
         form_(form),
         packed_(std::move(packed)) {}
@@ -44,13 +51,11 @@ class Int8Conv : public Kernel {
  private:
   void PrepareFilters(const RunContext& context, const QuantizedConvPlan& s, Int8Finish& f) const;
   void FillBand(const RunContext& context, const QuantizedConvPlan& s, int64_t image, int64_t group,
-                const QuantizedConvPlan::Band& band, char* own) const;
+                const ChannelsLastPlan::Band& band, char* own) const;
   void PlaceRows(const RunContext& context, const QuantizedConvPlan& s, int64_t image,
                  int64_t group, int64_t pixel, int64_t count, char* own) const;
   void SumRows(const QuantizedConvPlan& s, const void* const* rows, int64_t count,
                int32_t* sums) const;
-  // The runs of a panel of channels of its own.
-  const int64_t* RunsOfPanel(const QuantizedConvPlan& s, int64_t panel, char* own) const;
   void RunChunk(const RunContext& context, const QuantizedConvPlan& s, int64_t chunk,
                 const Int8Finish& all, char* own) const;
   void Store(const RunContext& context, const QuantizedConvPlan& s, const char* results,
@@ -60,8 +65,8 @@ class Int8Conv : public Kernel {
   const Inputs& inputs_;
   ConvAttributes attributes_;
   DType x_dtype_, w_dtype_;
-  bool w_shifted_;
-  QuantizedConvForm form_;
+  bool x_shifted_, w_shifted_;
+  ChannelsLastForm form_;
   PackedFilters packed_;
 };
 
@@ -79,7 +84,8 @@ absl::Status Int8Conv::Bind(BindContext& context) const {
   const Dims& y = g.output;
   context.SetOutput(0, form_.y_last ? Dims{y[0], y[2], y[3], y[1]} : y);
   auto* s = context.NewState<QuantizedConvPlan>();
-  *s = PlanQuantizedConv(tiles_, g, form_, context);
+  ChannelsLastPlan& plan = *s;
+  plan = PlanChannelsLast(tiles_.sizes(), g, g.channels / g.group, form_, context);
   int64_t size = 0;
   const auto reserve = [&](int64_t bytes) {
     const int64_t at = size;
@@ -95,8 +101,9 @@ absl::Status Int8Conv::Bind(BindContext& context) const {
   s->rows = reserve(s->pixels_per_chunk * static_cast<int64_t>(sizeof(void*)));
   s->row_sums = reserve(s->pixels_per_chunk * 4);
   s->worker_runs = reserve(static_cast<int64_t>(s->runs.size()) * 8);
-  s->results = reserve(std::max(
-      s->image.line_bytes(), s->pixels_per_chunk * tiles_.tile_cols * (inputs_.quantized ? 1 : 4)));
+  s->results =
+      reserve(std::max(BytePixels::line_bytes(s->image),
+                       s->pixels_per_chunk * tiles_.tile_cols * (inputs_.quantized ? 1 : 4)));
   s->worker_bytes = size;
   context.SetScratch(s->workers + s->worker_bytes * context.num_workers());
   return absl::OkStatus();
@@ -104,18 +111,18 @@ absl::Status Int8Conv::Bind(BindContext& context) const {
 
 // Fills a band of the channels of a group.
 void Int8Conv::FillBand(const RunContext& context, const QuantizedConvPlan& s, int64_t image,
-                        int64_t group, const QuantizedConvPlan::Band& band, char* own) const {
+                        int64_t group, const ChannelsLastPlan::Band& band, char* own) const {
   const ChannelsLast& shape = s.image;
   const auto padding =
       static_cast<uint8_t>(LineValues<int32_t>(OptionalInput(context, inputs_.x_zero))[0]);
   const int64_t plane = shape.in_h * shape.in_w;
   const int64_t before = group * s.channels * (shape.comes_last ? 1 : plane);
   const ByteSource from = {context.in<uint8_t>(0) + image * shape.from_channels * plane + before,
-                           x_dtype_ == DType::kInt8, form_.x_shifted};
+                           x_dtype_ == DType::kInt8, x_shifted_};
   char* to = own + s.band;
-  uint8_t* lines = reinterpret_cast<uint8_t*>(own + s.results);
+  const BytePixels pixels(shape, from, padding, reinterpret_cast<uint8_t*>(own + s.results));
   for (int64_t row = band.row; row < band.row + band.rows; ++row) {
-    FillRow(shape, from, padding, row, band.column, band.column + band.columns, lines, to);
+    FillRow(shape, pixels, row, band.column, band.column + band.columns, to);
     to += band.columns * s.pixel_bytes;
   }
 }
@@ -126,7 +133,7 @@ void Int8Conv::PrepareFilters(const RunContext& context, const QuantizedConvPlan
                               Int8Finish& f) const {
   char* scratch = context.scratch<char>();
   const int64_t filters = s.filters * s.groups;
-  const int32_t x_shift = ZeroShift(x_dtype_, form_.x_shifted);
+  const int32_t x_shift = ZeroShift(x_dtype_, x_shifted_);
   const int32_t w_shift = ZeroShift(w_dtype_, w_shifted_);
   const auto x_zero = static_cast<uint32_t>(
       LineValues<int32_t>(OptionalInput(context, inputs_.x_zero))[0] + x_shift);
@@ -164,7 +171,7 @@ void Int8Conv::PrepareFilters(const RunContext& context, const QuantizedConvPlan
 void Int8Conv::PlaceRows(const RunContext& context, const QuantizedConvPlan& s, int64_t image,
                          int64_t group, int64_t pixel, int64_t count, char* own) const {
   const char* from = own + s.band;
-  QuantizedConvPlan::Band band;
+  ChannelsLastPlan::Band band;
   if (s.in_place) {
     from = context.in<char>(0) + image * s.image.in_h * s.row_bytes +
            group * s.channels * s.image.element_bytes;
@@ -172,13 +179,7 @@ void Int8Conv::PlaceRows(const RunContext& context, const QuantizedConvPlan& s, 
     band = s.BandOf(pixel, count);
     FillBand(context, s, image, group, band, own);
   }
-  const void** rows = reinterpret_cast<const void**>(own + s.rows);
-  int64_t y = pixel / s.out_w, x = pixel % s.out_w;
-  for (int64_t i = 0; i < count; ++i) {
-    rows[i] = from + (y * s.pixel_rows - band.row) * s.row_bytes +
-              (x * s.pixel_columns - band.column) * s.pixel_bytes;
-    if (++x == s.out_w) x = 0, ++y;
-  }
+  s.PlaceRows(from, band, pixel, count, reinterpret_cast<const void**>(own + s.rows));
 }
 
 void Int8Conv::SumRows(const QuantizedConvPlan& s, const void* const* rows, int64_t count,
@@ -214,13 +215,6 @@ void Int8Conv::Store(const RunContext& context, const QuantizedConvPlan& s, cons
   }
 }
 
-const int64_t* Int8Conv::RunsOfPanel(const QuantizedConvPlan& s, int64_t panel, char* own) const {
-  auto* runs = reinterpret_cast<int64_t*>(own + s.worker_runs);
-  for (size_t run = 0; run < s.runs.size(); ++run)
-    runs[run] = s.runs[run] + panel * tiles_.tile_cols * tiles_.element_bytes;
-  return runs;
-}
-
 void Int8Conv::RunChunk(const RunContext& context, const QuantizedConvPlan& s, int64_t chunk,
                         const Int8Finish& all, char* own) const {
   const int64_t image = chunk / s.panel_chunks / s.pixel_chunks;  // of images x groups
@@ -231,9 +225,10 @@ void Int8Conv::RunChunk(const RunContext& context, const QuantizedConvPlan& s, i
   const int64_t end = std::min(s.panels, first + s.panels_per_chunk);
   const void** rows = reinterpret_cast<const void**>(own + s.rows);
   int32_t* row_sums = reinterpret_cast<int32_t*>(own + s.row_sums);
+  int64_t* runs = reinterpret_cast<int64_t*>(own + s.worker_runs);
   PlaceRows(context, s, image / s.groups, group, pixel, pixels, own);
   if (all.col_mul != nullptr) SumRows(s, rows, pixels, row_sums);
-  Int8Product product;
+  RunProduct product;
   product.runs = s.runs.data(), product.num_runs = static_cast<int64_t>(s.runs.size());
   product.units = UnitsOf(tiles_, s.run_elements);
   const int64_t width = tiles_.tile_cols;
@@ -245,7 +240,7 @@ void Int8Conv::RunChunk(const RunContext& context, const QuantizedConvPlan& s, i
     const int64_t filter = group * s.filters + panel * width;
     const int cols = static_cast<int>(std::min(width, s.filters - panel * width));
     product.panel = packed_.panels.data<uint8_t>() + (group * s.panels + panel) * panel_bytes;
-    if (s.depthwise) product.runs = RunsOfPanel(s, panel, own);
+    if (s.depthwise) product.runs = s.MoveRuns(panel * width * tiles_.element_bytes, runs);
     Int8Finish f = all;
     f.col_add += filter;
     if (f.col_mul != nullptr) f.col_mul += filter;
@@ -313,11 +308,11 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeInt8Conv(const NodeSpec& spec) {
     return absl::UnimplementedError("as many filters in each group only");
   const Dims& dilations = attributes.window.dilations;
   const bool has_gaps = !dilations.empty() && dilations.back() > 1;
-  QuantizedConvForm form;
+  ChannelsLastForm form;
   form.filters = groups == 1 && !has_gaps ? FilterForm::kRows : FilterForm::kTaps;
   form.x_last = spec.attributes().Int("x_channels_last", 0) != 0;
   form.y_last = spec.attributes().Int("y_channels_last", 0) != 0;
-  form.x_shifted = IsShifted(tiles, spec.input_dtype(0), true);
+  form.x_fits = tiles.element_bytes == 1 && !IsShifted(tiles, spec.input_dtype(0), true);
   if ((form.x_last || form.y_last) && w->rank() != 4)
     return absl::UnimplementedError("two spatial axes only");
   PackedFilters packed;

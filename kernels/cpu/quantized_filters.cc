@@ -10,11 +10,6 @@
 
 namespace onward::kernels::cpu {
 
-FilterRuns RunsOf(int64_t kernel_h, int64_t kernel_w, FilterForm form, int64_t channels) {
-  if (form == FilterForm::kRows) return {kernel_h, 1, kernel_w * channels};
-  return {kernel_h * kernel_w, kernel_w, channels};
-}
-
 absl::StatusOr<PackedFilters> PackFilters(const Int8TileKernels& tiles, const Tensor& w,
                                           int64_t groups, FilterForm form) {
   const int64_t filters = w.dims()[0] / groups, channels = w.dims()[1], width = tiles.tile_cols;

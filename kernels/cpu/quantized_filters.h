@@ -4,25 +4,11 @@
 #include <cstdint>
 
 #include "absl/status/statusor.h"
+#include "kernels/cpu/channels_last_plan.h"
 #include "kernels/cpu/simd/int8_tile.h"
 #include "onward/tensor.h"
 
 namespace onward::kernels::cpu {
-
-// The kinds of runs of a window over an image with its channels last.
-enum class FilterForm : uint8_t {
-  kRows,       // a row of the kernel, all its channels: no dilation along it, one group
-  kTaps,       // a tap, the channels of a group
-  kDepthwise,  // a tap of one channel, with a filter a channel
-};
-
-struct FilterRuns {
-  int64_t count = 1;     // of a window
-  int64_t per_row = 1;   // of them
-  int64_t elements = 0;  // of a run
-};
-// `channels`: of a group.
-FilterRuns RunsOf(int64_t kernel_h, int64_t kernel_w, FilterForm form, int64_t channels);
 
 struct PackedFilters {
   Tensor panels;  // uint8, [group, panel], see int8_tile.h

@@ -238,7 +238,7 @@ void Int8MatMul::RunChunk(const RunContext& context, const ProductState& s, int6
       const int rows = static_cast<int>(std::min<int64_t>(tiles_.tile_rows, end - row));
       const void* lines[kMostInt8Rows];
       for (int r = 0; r < rows; ++r) lines[r] = a + (a_line + row + r) * a_row;
-      Int8Product product = {lines, rows, &whole, 1, units, b};
+      RunProduct product = {lines, rows, &whole, 1, units, b};
       product.fetch.TakePart(next, PackedPanelBytes(tiles_, s.k), (row - first) / tiles_.tile_rows,
                              CeilDiv(end - first, tiles_.tile_rows), units);
       tiles_.tile(product, sums);

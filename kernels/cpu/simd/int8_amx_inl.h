@@ -12,7 +12,7 @@ struct TileRows {
   int64_t stride[2] = {0, 0};
   bool even[2] = {true, true};
 
-  TileRows(const Int8Product& product, const amx_tiles::TileShape& shape) {
+  TileRows(const RunProduct& product, const amx_tiles::TileShape& shape) {
     for (int half = 0; half < 2; ++half) {
       if (shape.rows[half] == 0) {
         first[half] = first[0];  // is not read, but offsets are added to it
@@ -36,7 +36,7 @@ inline void CopyWords(const void* const* rows, int count, int64_t at, int words,
   }
 }
 
-inline void AmxTile(const Int8Product& product, int32_t* sums) {
+inline void AmxTile(const RunProduct& product, int32_t* sums) {
   const amx_tiles::TileShape shape(product.num_rows, amx_tiles::kMost);
   const TileRows rows(product, shape);
   constexpr int64_t kLineBytes = 64;

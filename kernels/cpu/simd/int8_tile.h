@@ -1,28 +1,17 @@
 // The inner kernel of products of 8-bit integers, exact in int32 (sums wrap), per instruction set.
 //
-// Rows are runs of elements, one after another or apart, as those of a window over an image with
-// its channels last; vectors are packed as panels [run][k / unit][tile_cols][unit], where the k of
-// each run is padded with zeros to a multiple of `unit`: what rows have there is read and does not
-// count. Elements are 16 bits wide (any 8-bit integer), or 8 bits where the processor multiplies
-// unsigned by signed bytes: then rows hold x + 128 of signed x, and vectors x - 128 of unsigned x.
+// The k of each run is padded with zeros to a multiple of `unit`: what rows have there is read and
+// does not count. Elements are 16 bits wide (any 8-bit integer), or 8 bits where the processor
+// multiplies unsigned by signed bytes: then rows hold x + 128 of signed x, and vectors x - 128 of
+// unsigned x.
 #pragma once
 
 #include <cstdint>
 
-#include "kernels/cpu/simd/fetch_ahead.h"
+#include "kernels/cpu/simd/run_product.h"
 #include "kernels/cpu/targets.h"
 
 namespace onward::kernels::cpu {
-
-struct Int8Product {
-  const void* const* rows = nullptr;  // where each row of the tile begins
-  int num_rows = 0;
-  const int64_t* runs = nullptr;  // bytes from there to each run
-  int64_t num_runs = 1;
-  int64_t units = 0;  // of a run
-  const void* panel = nullptr;
-  FetchAhead<char> fetch = {};  // by units of all runs
-};
 
 // Finishes a tile: c = sums + row_add[i] + col_add[j] + row_mul[i] * col_mul[j], then y = c as
 // int32, c * scale + bias as float, or c * scale rounded half to even, + zero, saturated. Pointers
@@ -49,10 +38,10 @@ struct Int8TileKernels {
   int unit;           // elements of k side by side in a panel
   int element_bytes;  // 1 or 2
   // sums[r * tile_cols + c] for r < num_rows and all tile_cols columns.
-  void (*tile)(const Int8Product& product, int32_t* sums);
+  void (*tile)(const RunProduct& product, int32_t* sums);
   // The same where each column has elements of its own: a run has tile_cols of them, one after
   // another, and in the panel int32 whose upper halves are zero.
-  void (*depthwise)(const Int8Product& product, int32_t* sums);
+  void (*depthwise)(const RunProduct& product, int32_t* sums);
   // Rows of `cols` results at y + r * y_row elements.
   void (*finish_int32)(const int32_t* sums, int rows, int cols, const Int8Finish& f, int32_t* y,
                        int64_t y_row);
@@ -64,6 +53,8 @@ struct Int8TileKernels {
   // The tile's multiplications on registers alone (see peak_loops.h), so many operations a round.
   void (*peak)(int64_t rounds, float* sink);
   int peak_operations;
+
+  RunTileSizes sizes() const { return {tile_rows, tile_cols, unit, element_bytes}; }
 };
 
 ONWARD_PER_TARGET(kInt8Loops, const Int8TileKernels&, Int8Tiles, ())

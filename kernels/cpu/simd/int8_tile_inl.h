@@ -4,18 +4,13 @@
 #include <cstdint>
 
 #include "kernels/cpu/simd/int8_tile.h"
+#include "kernels/cpu/simd/run_tile_inl.h"
 #if defined(ONWARD_TARGET_AMX)
 #include "kernels/cpu/simd/int8_amx_inl.h"
 #endif
 
 #if defined(__x86_64__)
 #include <immintrin.h>
-#endif
-
-#if defined(__clang__)
-#define ONWARD_INT8_UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define ONWARD_INT8_UNROLL _Pragma("GCC unroll 16")
 #endif
 
 namespace onward::kernels::cpu::ONWARD_TARGET::int8 {
@@ -112,83 +107,47 @@ inline Sums Extend(const void* p) {
 inline Sums MultiplyLanes(Sums sums, Sums x, Sums w) { return Multiply(sums, x, w); }
 #endif
 
-constexpr int kVecs = 2;
+constexpr int kVecs = kRunVecs;
 constexpr int kCols = kVecs * kLanes;
-constexpr int kUnitBytes = 4;  // of one lane
 
-template <int kTileRows>
-void TileOf(const Int8Product& product, int32_t* to) {
-  Sums sums[kTileRows][kVecs];
-  ONWARD_INT8_UNROLL
-  for (int r = 0; r < kTileRows; ++r) {
-    ONWARD_INT8_UNROLL
-    for (int v = 0; v < kVecs; ++v) sums[r][v] = Zero();
-  }
-  const char* b = static_cast<const char*>(product.panel);
-  const int64_t bytes = product.units * kUnitBytes;
-  // A panel that fetches nothing touches itself, which costs no branch.
-  const char* fetched = product.fetch.from == nullptr ? b : product.fetch.from;
-  for (int64_t run = 0; run < product.num_runs; ++run) {
-    const char* rows[kTileRows];
-    ONWARD_INT8_UNROLL
-    for (int r = 0; r < kTileRows; ++r)
-      rows[r] = static_cast<const char*>(product.rows[r]) + product.runs[run];
-    for (int64_t at = 0; at < bytes; at += kUnitBytes, b += kCols * kUnitBytes) {
-      __builtin_prefetch(fetched);
-      fetched += product.fetch.step;
-      Sums columns[kVecs];
-      ONWARD_INT8_UNROLL
-      for (int v = 0; v < kVecs; ++v) columns[v] = Load(b + v * kLanes * kUnitBytes);
-      ONWARD_INT8_UNROLL
-      for (int r = 0; r < kTileRows; ++r) {
-        int32_t unit;
-        __builtin_memcpy(&unit, rows[r] + at, sizeof(unit));
-        const Sums row = Broadcast(unit);
-        ONWARD_INT8_UNROLL
-        for (int v = 0; v < kVecs; ++v) sums[r][v] = Multiply(sums[r][v], row, columns[v]);
-      }
-    }
-  }
-  ONWARD_INT8_UNROLL
-  for (int r = 0; r < kTileRows; ++r) {
-    ONWARD_INT8_UNROLL
-    for (int v = 0; v < kVecs; ++v) Store(to + r * kCols + v * kLanes, sums[r][v]);
-  }
-}
-
-template <int kTileRows>
-void TileOfRows(const Int8Product& product, int32_t* sums) {
-  if constexpr (kTileRows > 0) {
-    if (product.num_rows == kTileRows) return TileOf<kTileRows>(product, sums);
-    TileOfRows<kTileRows - 1>(product, sums);
-  }
-}
+struct Ops {
+  using Vec = Sums;
+  static constexpr int kLanes = int8::kLanes;
+  static Vec Load(const void* p) { return int8::Load(p); }
+  static Vec Broadcast(int32_t x) { return int8::Broadcast(x); }
+  static Vec Zero() { return int8::Zero(); }
+  static void Store(int32_t* p, Vec v) { int8::Store(p, v); }
+  static Vec Multiply(Vec sums, Vec row, Vec vector) { return int8::Multiply(sums, row, vector); }
+};
 
 #if defined(ONWARD_TARGET_AMX)
 constexpr int kMostRows = amx_tiles::kMost;
 constexpr int kFewRows = 4;  // as in gemm_amx_inl.h
-inline void Tile(const Int8Product& product, int32_t* sums) {
-  product.num_rows <= kFewRows ? TileOfRows<kFewRows>(product, sums) : AmxTile(product, sums);
+inline void Tile(const RunProduct& product, int32_t* sums) {
+  product.num_rows <= kFewRows ? RunTileOfRows<Ops, kFewRows>(product, sums)
+                               : AmxTile(product, sums);
 }
 #else
 constexpr int kMostRows = kRows;
-inline void Tile(const Int8Product& product, int32_t* sums) { TileOfRows<kRows>(product, sums); }
+inline void Tile(const RunProduct& product, int32_t* sums) {
+  RunTileOfRows<Ops, kRows>(product, sums);
+}
 #endif
 
 template <int kTileRows>
-void DepthwiseOf(const Int8Product& product, int first, int32_t* to) {
+void DepthwiseOf(const RunProduct& product, int first, int32_t* to) {
   Sums sums[kTileRows][kVecs];
-  ONWARD_INT8_UNROLL
+  ONWARD_RUN_UNROLL
   for (int r = 0; r < kTileRows; ++r) {
-    ONWARD_INT8_UNROLL
+    ONWARD_RUN_UNROLL
     for (int v = 0; v < kVecs; ++v) sums[r][v] = Zero();
   }
   const char* panel = static_cast<const char*>(product.panel);
   for (int64_t run = 0; run < product.num_runs; ++run, panel += kCols * kUnitBytes) {
-    ONWARD_INT8_UNROLL
+    ONWARD_RUN_UNROLL
     for (int v = 0; v < kVecs; ++v) {
       const Sums column = Load(panel + v * kLanes * kUnitBytes);
-      ONWARD_INT8_UNROLL
+      ONWARD_RUN_UNROLL
       for (int r = 0; r < kTileRows; ++r) {
         const char* row = static_cast<const char*>(product.rows[first + r]) + product.runs[run];
         const Sums elements = Extend(row + v * kLanes * sizeof(Element));
@@ -196,14 +155,14 @@ void DepthwiseOf(const Int8Product& product, int first, int32_t* to) {
       }
     }
   }
-  ONWARD_INT8_UNROLL
+  ONWARD_RUN_UNROLL
   for (int r = 0; r < kTileRows; ++r) {
-    ONWARD_INT8_UNROLL
+    ONWARD_RUN_UNROLL
     for (int v = 0; v < kVecs; ++v) Store(to + (first + r) * kCols + v * kLanes, sums[r][v]);
   }
 }
 
-inline void Depthwise(const Int8Product& product, int32_t* sums) {
+inline void Depthwise(const RunProduct& product, int32_t* sums) {
   constexpr int kTogether = 4;
   int r = 0;
   for (; r + kTogether <= product.num_rows; r += kTogether)
@@ -366,10 +325,10 @@ inline __attribute__((always_inline)) void Opaque([[maybe_unused]] Sums& sums) {
 
 inline void PeakRounds(int64_t rounds, float* sink) {
   Sums sums[kPeakChains], x = Broadcast(0x01010101);
-  ONWARD_INT8_UNROLL
+  ONWARD_RUN_UNROLL
   for (int chain = 0; chain < kPeakChains; ++chain) sums[chain] = Zero();
   for (int64_t i = 0; i < rounds; ++i) {
-    ONWARD_INT8_UNROLL
+    ONWARD_RUN_UNROLL
     for (int chain = 0; chain < kPeakChains; ++chain) {
       Opaque(x);
       sums[chain] = Multiply(sums[chain], x, x);
@@ -377,7 +336,7 @@ inline void PeakRounds(int64_t rounds, float* sink) {
     }
   }
   int32_t lanes[kPeakChains][kLanes];
-  ONWARD_INT8_UNROLL
+  ONWARD_RUN_UNROLL
   for (int chain = 0; chain < kPeakChains; ++chain) Store(lanes[chain], sums[chain]);
   *sink += static_cast<float>(lanes[0][0]);
 }

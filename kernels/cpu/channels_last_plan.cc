@@ -1,4 +1,4 @@
-#include "kernels/cpu/quantized_conv_plan.h"
+#include "kernels/cpu/channels_last_plan.h"
 
 #include <algorithm>
 
@@ -15,7 +15,7 @@ constexpr int64_t kFewChunks = 4;     // below, chunks share the filters
 
 // Windows of one element need no image but the pixels that they take; without gaps and padding
 // these are one row.
-void SetPixels(const PatchWindow& w, QuantizedConvPlan& s) {
+void SetPixels(const PatchWindow& w, ChannelsLastPlan& s) {
   s.image.row_step = w.stride_h, s.image.column_step = w.stride_w;
   s.image.rows = w.out_h, s.image.columns = w.out_w;
   s.pixel_rows = s.pixel_columns = 1;
@@ -31,9 +31,9 @@ int64_t Extent(int64_t outputs, int64_t stride, int64_t kernel, int64_t dilation
 }
 
 // Whether windows read nothing but elements of the image, as they are.
-bool IsInPlace(const Int8TileKernels& tiles, const PatchWindow& w, const QuantizedConvForm& form,
+bool IsInPlace(const RunTileSizes& tiles, const PatchWindow& w, const ChannelsLastForm& form,
                int64_t run_elements) {
-  return form.x_last && !form.x_shifted && tiles.element_bytes == 1 &&
+  return form.x_last && form.x_fits &&
          run_elements % (form.filters == FilterForm::kDepthwise ? tiles.tile_cols : tiles.unit) ==
              0 &&
          w.pad_top == 0 && w.pad_left == 0 &&
@@ -41,10 +41,12 @@ bool IsInPlace(const Int8TileKernels& tiles, const PatchWindow& w, const Quantiz
          Extent(w.out_w, w.stride_w, w.kernel_w, w.dilation_w) <= w.in_w;
 }
 
-void SetWindow(const Int8TileKernels& tiles, const PatchWindow& w, const QuantizedConvForm& form,
-               BindContext& context, QuantizedConvPlan& s) {
+void SetWindow(const RunTileSizes& tiles, const PatchWindow& w, const ChannelsLastForm& form,
+               BindContext& context, ChannelsLastPlan& s) {
   const FilterRuns runs = RunsOf(w.kernel_h, w.kernel_w, form.filters, s.image.channels);
-  s.run_elements = runs.elements;
+  s.run_elements = runs.elements, s.row_runs = runs.per_row;
+  s.run_columns = runs.per_row == 1 ? (w.kernel_w - 1) * w.dilation_w + 1 : 1;
+  s.run_row_step = w.dilation_h, s.run_column_step = w.dilation_w;
   s.in_place = IsInPlace(tiles, w, form, runs.elements);
   s.pixel_rows = w.stride_h, s.pixel_columns = w.stride_w;
   s.window_rows = Extent(1, 1, w.kernel_h, w.dilation_h);
@@ -59,6 +61,7 @@ void SetWindow(const Int8TileKernels& tiles, const PatchWindow& w, const Quantiz
   }
   s.pixel_bytes = (s.in_place ? s.image.from_channels : s.image.channels) * tiles.element_bytes;
   s.row_bytes = s.image.columns * s.pixel_bytes;
+  s.line = s.pixel_rows * s.row_bytes == s.out_w * s.pixel_columns * s.pixel_bytes ? s.n : s.out_w;
   int64_t* offsets = context.NewArray<int64_t>(runs.count);
   for (int64_t run = 0; run < runs.count; ++run) {
     const int64_t ky = run / runs.per_row, kx = run % runs.per_row;
@@ -69,10 +72,15 @@ void SetWindow(const Int8TileKernels& tiles, const PatchWindow& w, const Quantiz
 
 // Enough chunks for the threads, each of many pixels, which share the filters in the caches and
 // the rows of overlapping windows.
-void Cut(const Int8TileKernels& tiles, const PatchWindow& w, QuantizedConvPlan& s) {
+void Cut(const RunTileSizes& tiles, const PatchWindow& w, const ChannelsLastForm& form,
+         ChannelsLastPlan& s) {
   const int64_t pixels = std::max(kMostPixels, w.kernel_h > 1 ? kMostRows * s.out_w : 0);
-  s.pixels_per_chunk =
-      EvenPiece(CeilDiv(s.n, tiles.tile_rows), pixels / tiles.tile_rows) * tiles.tile_rows;
+  if (form.whole_lines && s.line < s.n) {
+    s.pixels_per_chunk = EvenPiece(w.out_h, std::max<int64_t>(1, pixels / s.line)) * s.line;
+  } else {
+    s.pixels_per_chunk =
+        EvenPiece(CeilDiv(s.n, tiles.tile_rows), pixels / tiles.tile_rows) * tiles.tile_rows;
+  }
   s.pixel_chunks = CeilDiv(s.n, s.pixels_per_chunk);
   s.panels = CeilDiv(s.filters, tiles.tile_cols);
   const int64_t chunks = std::max<int64_t>(1, s.images * s.groups * s.pixel_chunks);
@@ -82,7 +90,12 @@ void Cut(const Int8TileKernels& tiles, const PatchWindow& w, QuantizedConvPlan& 
 
 }  // namespace
 
-QuantizedConvPlan::Band QuantizedConvPlan::BandOf(int64_t pixel, int64_t count) const {
+FilterRuns RunsOf(int64_t kernel_h, int64_t kernel_w, FilterForm form, int64_t channels) {
+  if (form == FilterForm::kRows) return {kernel_h, 1, kernel_w * channels};
+  return {kernel_h * kernel_w, kernel_w, channels};
+}
+
+ChannelsLastPlan::Band ChannelsLastPlan::BandOf(int64_t pixel, int64_t count) const {
   Band band;
   if (image.rows == 1) {
     band.rows = 1;
@@ -97,7 +110,7 @@ QuantizedConvPlan::Band QuantizedConvPlan::BandOf(int64_t pixel, int64_t count) 
   return band;
 }
 
-int64_t QuantizedConvPlan::band_bytes() const {
+int64_t ChannelsLastPlan::band_bytes() const {
   if (in_place || n == 0) return 0;
   // A chunk that begins within a row reads one row more.
   const int64_t rows =
@@ -106,15 +119,50 @@ int64_t QuantizedConvPlan::band_bytes() const {
   return rows * most * pixel_bytes + kSlack;
 }
 
-QuantizedConvPlan PlanQuantizedConv(const Int8TileKernels& tiles, const ConvGeometry& g,
-                                    const QuantizedConvForm& form, BindContext& context) {
-  QuantizedConvPlan s = {};
+void ChannelsLastPlan::PlaceRows(const char* from, const Band& band, int64_t pixel, int64_t count,
+                                 const void** to) const {
+  int64_t y = pixel / out_w, x = pixel % out_w;
+  for (int64_t i = 0; i < count; ++i) {
+    to[i] = from + (y * pixel_rows - band.row) * row_bytes +
+            (x * pixel_columns - band.column) * pixel_bytes;
+    if (++x == out_w) x = 0, ++y;
+  }
+}
+
+bool ChannelsLastPlan::IsInImage(int64_t row) const {
+  const int64_t y = row * image.row_step - image.top;
+  return y >= 0 && y < image.in_h;
+}
+
+uint64_t ChannelsLastPlan::RunsInImage(int64_t pixel, int64_t count) const {
+  const int64_t row = pixel / out_w * pixel_rows, column = pixel % out_w * pixel_columns;
+  uint64_t bits = 0;
+  for (size_t run = 0; run < runs.size(); ++run) {
+    const auto i = static_cast<int64_t>(run);
+    const int64_t first = column + i % row_runs * run_column_step;
+    const int64_t last = first + (count - 1) * pixel_columns + run_columns - 1;
+    const bool has_columns = last * image.column_step >= image.left &&
+                             first * image.column_step - image.left < image.in_w;
+    if (has_columns && IsInImage(row + i / row_runs * run_row_step)) bits |= uint64_t{1} << run;
+  }
+  return bits;
+}
+
+const int64_t* ChannelsLastPlan::MoveRuns(int64_t bytes, int64_t* to) const {
+  for (size_t run = 0; run < runs.size(); ++run) to[run] = runs[run] + bytes;
+  return to;
+}
+
+ChannelsLastPlan PlanChannelsLast(const RunTileSizes& tiles, const ConvGeometry& g,
+                                  int64_t channels, const ChannelsLastForm& form,
+                                  BindContext& context) {
+  ChannelsLastPlan s = {};
   const PatchWindow w = WindowOf(g.axes);
   s.depthwise = form.filters == FilterForm::kDepthwise;
   s.y_last = form.y_last;
   s.images = g.batch;
   s.groups = s.depthwise ? 1 : g.group;
-  s.channels = g.channels / g.group;
+  s.channels = channels;
   s.filters = g.filters / s.groups;
   s.k = s.channels * w.taps();
   s.out_w = w.out_w, s.n = w.out_h * w.out_w;
@@ -125,7 +173,7 @@ QuantizedConvPlan PlanQuantizedConv(const Int8TileKernels& tiles, const ConvGeom
   s.image.in_h = w.in_h, s.image.in_w = w.in_w;
   s.image.top = w.pad_top, s.image.left = w.pad_left;
   SetWindow(tiles, w, form, context, s);
-  Cut(tiles, w, s);
+  Cut(tiles, w, form, s);
   return s;
 }
 
