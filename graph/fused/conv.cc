@@ -1,5 +1,6 @@
-// activation(Conv(X, W, B) + Z), where Z has the shape of the result; and a pointwise convolution
-// whose result a depthwise one alone reads.
+// activation(Conv(X, W, B) + Z), where Z has the shape of the result; the same of images of
+// bfloat16 with their channels last; and a pointwise convolution whose result a depthwise one alone
+// reads.
 #include "graph/fused/fused.h"
 
 namespace onward::fused {
@@ -19,6 +20,19 @@ std::vector<Expr> FusedConv(const FormulaCall& call) {
   return {Activated(call, call.has_input(3) ? product + call.input(3) : product)};
 }
 
+Expr ToFirst(const Expr& last) {
+  return Cast(expr::Transpose(last, {0, 3, 1, 2}), DType::kFloat32);
+}
+
+// X has its channels first where it is float32.
+std::vector<Expr> ChannelsLastFusedConv(const FormulaCall& call) {
+  const bool comes_last = call.input(0).dtype() == DType::kBFloat16;
+  const Expr x = comes_last ? ToFirst(call.input(0)) : call.input(0);
+  Expr y = expr::Op("Conv", {x, call.input(1), call.input(2)}, ConvAttributesOf(call));
+  if (call.has_input(3)) y = y + ToFirst(call.input(3));
+  return {Cast(expr::Transpose(Activated(call, y), {0, 2, 3, 1}), DType::kBFloat16)};
+}
+
 std::vector<Expr> PointwiseDepthwiseConv(const FormulaCall& call) {
   const Expr pointwise = Activated(
       call, expr::Op("Conv", {call.input(0), call.input(2), call.input(4)}, {}), "pointwise_");
@@ -35,6 +49,11 @@ std::vector<FormulaOp> ConvOps() {
        "activation_alpha: float = 0, activation_beta: float = 0> "
        "(X: T, W: T, B: T?, Z: T?) -> (Y: T) where T = float16|float|double|bfloat16",
        FusedConv},
+      {"ChannelsLastFusedConv <auto_pad: string = \"NOTSET\", dilations: ints?, group: int = 1, "
+       "kernel_shape: ints?, pads: ints?, strides: ints?, activation: string = \"\", "
+       "activation_alpha: float = 0, activation_beta: float = 0> "
+       "(X: T, W: F, B: F?, Z: Y?) -> (Y: Y) where T = float|bfloat16, F = float, Y = bfloat16",
+       ChannelsLastFusedConv},
       {"PointwiseDepthwiseConv <auto_pad: string = \"NOTSET\", dilations: ints?, group: int = 1, "
        "kernel_shape: ints?, pads: ints?, strides: ints?, activation: string = \"\", "
        "activation_alpha: float = 0, activation_beta: float = 0, "

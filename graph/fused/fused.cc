@@ -36,9 +36,9 @@ Expr Activated(const FormulaCall& call, const Expr& x, std::string_view prefix) 
 }  // namespace fused
 
 std::vector<onnx::OpSchema> FusedSchemas() {
-  return FormulaSchemas(
-      kOnwardDomain, {fused::ByteTableOps, fused::ConvOps, fused::ElementwiseOps, fused::MatMulOps,
-                      fused::NormalizationOps, fused::PoolOps, fused::QuantizedConvOps});
+  return FormulaSchemas(kOnwardDomain, {fused::ByteTableOps, fused::ConvOps, fused::ElementwiseOps,
+                                        fused::LayoutOps, fused::MatMulOps, fused::NormalizationOps,
+                                        fused::PoolOps, fused::QuantizedConvOps});
 }
 
 }  // namespace onward

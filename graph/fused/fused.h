@@ -18,6 +18,7 @@ Expr Activated(const FormulaCall& call, const Expr& x, std::string_view prefix =
 std::vector<FormulaOp> ByteTableOps();
 std::vector<FormulaOp> ConvOps();
 std::vector<FormulaOp> ElementwiseOps();
+std::vector<FormulaOp> LayoutOps();
 std::vector<FormulaOp> MatMulOps();
 std::vector<FormulaOp> NormalizationOps();
 std::vector<FormulaOp> PoolOps();

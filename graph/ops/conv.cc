@@ -10,6 +10,11 @@ using enum Widening;
 
 constexpr OpFacts kFacts[] = {
     {.op = "CausalConvWithState", .autocast = kLower},
+    {.op = "ChannelsLastFusedConv",
+     .domain = kOnwardDomain,
+     .autocast = kFollow,
+     .multiply_adds = ConvAdds,
+     .rows = FirstAxisRows},
     {.op = "Col2Im", .autocast = kFollow, .widening = kComputes},
     {.op = "Conv",
      .autocast = kLower,

@@ -9,6 +9,7 @@ using enum AutocastClass;
 using enum Widening;
 
 constexpr OpFacts kFacts[] = {
+    {.op = "ChannelsLastScale", .domain = kOnwardDomain, .autocast = kFollow},
     {.op = "Concat", .autocast = kFollow, .widening = kMoves, .rows = ConcatRows},
     {.op = "DepthToSpace", .autocast = kFollow, .widening = kMoves, .rows = FirstAxisRows},
     {.op = "Expand", .autocast = kFollow, .widening = kMoves, .rows = ExpandRows},
@@ -26,6 +27,8 @@ constexpr OpFacts kFacts[] = {
     {.op = "Split", .autocast = kFollow, .widening = kMoves, .rows = SplitRows},
     {.op = "Squeeze", .autocast = kFollow, .widening = kMoves, .view = true, .rows = ReshapeRows},
     {.op = "Tile", .autocast = kFollow, .widening = kMoves},
+    {.op = "ToChannelsFirst", .domain = kOnwardDomain, .autocast = kFollow, .rows = FirstAxisRows},
+    {.op = "ToChannelsLast", .domain = kOnwardDomain, .autocast = kFollow, .rows = FirstAxisRows},
     {.op = "Transpose", .autocast = kFollow, .widening = kMoves, .rows = TransposeRows},
     {.op = "Trilu", .autocast = kFollow, .widening = kMoves, .rows = TriluRows},
     {.op = "Unsqueeze", .autocast = kFollow, .widening = kMoves, .view = true, .rows = ReshapeRows},

@@ -10,6 +10,10 @@ using enum Widening;
 
 constexpr OpFacts kFacts[] = {
     {.op = "AveragePool", .autocast = kFollow, .widening = kComputes, .rows = FirstAxisRows},
+    {.op = "ChannelsLastGlobalAveragePool",
+     .domain = kOnwardDomain,
+     .autocast = kFollow,
+     .rows = FirstAxisRows},
     {.op = "ChannelsLastMaxPool",
      .domain = kOnwardDomain,
      .autocast = kFollow,
