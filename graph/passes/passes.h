@@ -71,6 +71,8 @@ absl::StatusOr<int> FuseAttentionLayout(Graph& graph, const PassOptions& options
 absl::StatusOr<int> FuseConv(Graph& graph, const PassOptions& options, int& budget);
 // A pointwise convolution into the depthwise one that alone reads it.
 absl::StatusOr<int> FusePointwiseDepthwise(Graph& graph, const PassOptions& options, int& budget);
+// Convolutions of floats that are multiplied as bfloat16 with their channels last.
+absl::StatusOr<int> PutFloatsChannelsLast(Graph& graph, const PassOptions& options, int& budget);
 absl::StatusOr<int> FuseMatMul(Graph& graph, const PassOptions& options, int& budget);
 absl::StatusOr<int> FuseAddNormalization(Graph& graph, const PassOptions& options, int& budget);
 // Elementwise ops that read each other, of any dtype, where the device compiles kernels.

@@ -53,7 +53,10 @@ std::vector<Pass> DevicePipeline(std::string_view provider) {
   }
   for (const Pass& pass : AttentionPipeline()) passes.push_back(pass);
   passes.push_back({"fuse_conv", FuseConv});
-  if (provider == "cpu") passes.push_back({"fuse_pointwise_depthwise", FusePointwiseDepthwise});
+  if (provider == "cpu") {
+    passes.push_back({"put_floats_channels_last", PutFloatsChannelsLast});
+    passes.push_back({"fuse_pointwise_depthwise", FusePointwiseDepthwise});
+  }
   passes.push_back({"fuse_matmul", FuseMatMul});
   passes.push_back({"fuse_add_normalization", FuseAddNormalization});
   passes.push_back({"fold_constants", FoldConstants});

@@ -1,0 +1,96 @@
+#include <gtest/gtest.h>
+
+#include "graph/passes/passes.h"
+#include "tests/support/text_model.h"
+
+namespace onward {
+namespace {
+
+using testing::Nodes;
+
+absl::StatusOr<int> WithTiles(Graph& graph, const PassOptions&, int& budget) {
+  PassOptions options;
+  options.narrow_channels_last = true;
+  return PutFloatsChannelsLast(graph, options, budget);
+}
+
+// Values of few bits, which bfloat16 has.
+std::string Last(const std::string& text) {
+  return Nodes(testing::Optimize(text, WithTiles, 1.0 / 32));
+}
+
+constexpr char kHead[] =
+    "g (float[1,2,4,4] x) => (float[1,2,4,4] y) <float[2,2,1,1] w = {1, 2, 3, 4}, "
+    "float[2] b = {1, 2}> {";
+
+TEST(PutFloatsChannelsLast, BetweenConvolutions) {
+  EXPECT_EQ(Last(std::string(kHead) + "a = Conv(x, w, b) c = Relu(a) d = Conv(a, w) "
+                                      "y = Add(c, d)}"),
+            "a_ChannelsLastFusedConv = onward.ChannelsLastFusedConv(x, w, b)\n"
+            "a = onward.ToChannelsFirst(a_ChannelsLastFusedConv)\n"
+            "c = Relu(a)\n"
+            "d_ChannelsLastFusedConv = onward.ChannelsLastFusedConv(a_ChannelsLastFusedConv, w)\n"
+            "d = onward.ToChannelsFirst(d_ChannelsLastFusedConv)\n"
+            "y = Add(c, d)\n");
+}
+
+// A residual comes last, too, whoever is rewritten first.
+TEST(PutFloatsChannelsLast, Residuals) {
+  EXPECT_EQ(Last(std::string(kHead) + "a = Conv(x, w, b) c = Conv(x, w) "
+                                      "d = onward.FusedConv(a, w, b, c) y = Identity(d)}"),
+            "a_ChannelsLastFusedConv = onward.ChannelsLastFusedConv(x, w, b)\n"
+            "c_ChannelsLastFusedConv = onward.ChannelsLastFusedConv(x, w)\n"
+            "d_ChannelsLastFusedConv = onward.ChannelsLastFusedConv(a_ChannelsLastFusedConv, w, b, "
+            "c_ChannelsLastFusedConv)\n"
+            "d = onward.ToChannelsFirst(d_ChannelsLastFusedConv)\n"
+            "y = Identity(d)\n");
+  EXPECT_EQ(Last(std::string(kHead) + "a = Conv(x, w, b) y = onward.FusedConv(a, w, b, x)}"),
+            "a_ChannelsLastFusedConv = onward.ChannelsLastFusedConv(x, w, b)\n"
+            "y_ToChannelsLast = onward.ToChannelsLast(x)\n"
+            "y_ChannelsLastFusedConv = onward.ChannelsLastFusedConv(a_ChannelsLastFusedConv, w, b, "
+            "y_ToChannelsLast)\n"
+            "y = onward.ToChannelsFirst(y_ChannelsLastFusedConv)\n");
+}
+
+TEST(PutFloatsChannelsLast, ThroughPoolsFactorsAndConcatenations) {
+  EXPECT_EQ(Last("g (float[1,2,4,4] x, float[1,2,1,1] s) => (float[1,4,1,1] y) "
+                 "<float[2,2,1,1] w = {1, 2, 3, 4}> {"
+                 "a = Conv(x, w) b = Conv(x, w) c = Mul(s, b) "
+                 "d = Concat <axis = 1> (a, c) e = MaxPool <kernel_shape = [2, 2]> (d) "
+                 "y = GlobalAveragePool(e)}"),
+            "a_ChannelsLastFusedConv = onward.ChannelsLastFusedConv(x, w)\n"
+            "b_ChannelsLastFusedConv = onward.ChannelsLastFusedConv(x, w)\n"
+            "c_ChannelsLastScale = onward.ChannelsLastScale(b_ChannelsLastFusedConv, s)\n"
+            "d_Concat = Concat(a_ChannelsLastFusedConv, c_ChannelsLastScale)\n"
+            "e_ChannelsLastMaxPool = onward.ChannelsLastMaxPool(d_Concat)\n"
+            "y = onward.ChannelsLastGlobalAveragePool(e_ChannelsLastMaxPool)\n");
+  EXPECT_EQ(Last("g (float[1,2,4,4] x) => (float[1,2] y) <float[2,2,1,1] w = {1, 2, 3, 4}, "
+                 "int64[2] axes = {-1, -2}> {"
+                 "a = Conv(x, w) y = ReduceMean <keepdims = 0> (a, axes)}"),
+            "a_ChannelsLastFusedConv = onward.ChannelsLastFusedConv(x, w)\n"
+            "y_ChannelsLastGlobalAveragePool = "
+            "onward.ChannelsLastGlobalAveragePool(a_ChannelsLastFusedConv)\n"
+            "y = Squeeze(y_ChannelsLastGlobalAveragePool, axes_1)\n");
+}
+
+TEST(PutFloatsChannelsLast, LeavesWhatIsAlone) {
+  const auto is_left = [](const std::string& text) {
+    return Last(text).find("ChannelsLast") == std::string::npos;
+  };
+  EXPECT_TRUE(is_left(std::string(kHead) + "a = Conv(x, w, b) y = Sigmoid(a)}"));
+  // Kernels want constant filters.
+  EXPECT_TRUE(
+      is_left("g (float[1,2,4,4] x, float[2,2,1,1] w) => (float[1,2,4,4] y) {"
+              "a = Conv(x, w) y = Conv(a, w)}"));
+  // One pixel has no layout.
+  EXPECT_TRUE(
+      is_left("g (float[1,2,1,1] x) => (float[1,2,1,1] y) "
+              "<float[2,2,1,1] w = {1, 2, 3, 4}> {a = Conv(x, w) y = Conv(a, w)}"));
+  // Without tiles of bfloat16.
+  const Graph graph = testing::Optimize(std::string(kHead) + "a = Conv(x, w, b) y = Conv(a, w)}",
+                                        PutFloatsChannelsLast);
+  EXPECT_EQ(Nodes(graph), "a = Conv(x, w, b)\ny = Conv(a, w)\n");
+}
+
+}  // namespace
+}  // namespace onward
