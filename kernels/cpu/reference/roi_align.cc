@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/kernel_list.h"
 #include "onward/shape.h"
 
@@ -15,6 +16,10 @@ void FillSamples(const RoiExtent& extent, int64_t bins, int64_t size, RoiSample*
     for (int64_t i = 0; i < extent.samples; ++i) *samples++ = RoiSampleOf(extent, bin, i, size);
   }
 }
+
+constexpr int64_t kTurnGrain = 16 * 1024;  // elements
+// A map is turned where so many times the bins are at least its pixels.
+constexpr int64_t kSamplesAPixel = 4;
 
 template <typename T>
 class RoiAlign : public Kernel {
@@ -37,11 +42,24 @@ class RoiAlign : public Kernel {
       most = std::max(most, y.samples * options_.out_height + x.samples * options_.out_width);
     }
     const int workers = context.pool() == nullptr ? 1 : context.pool()->num_threads();
+    const int64_t sample_bytes = most * workers * int64_t{sizeof(RoiSample)};
+    const int64_t bins = options_.out_height * options_.out_width, channels = map.dim(1);
+    const bool turns = count * bins * kSamplesAPixel >= map.dim(0) * map.dim(2) * map.dim(3);
+    const int64_t turned = turns ? map.num_elements() + workers * channels : 0;
     ONWARD_ASSIGN_OR_RETURN(void* memory,
-                            context.AllocateTemporary(most * workers * int64_t{sizeof(RoiSample)}));
+                            context.AllocateTemporary(sample_bytes + turned * int64_t{sizeof(A)}));
     auto* samples = static_cast<RoiSample*>(memory);
+    A* sums = reinterpret_cast<A*>(static_cast<char*>(memory) + sample_bytes);
+    A* pixels = sums + workers * channels;
+    if (turns) PutChannelsLast(context, pixels);
     context.ParallelForWorkers(count, 1, [&](int worker, int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r) AlignRegion(context, r, samples + worker * most);
+      for (int64_t r = begin; r < end; ++r) {
+        if (turns) {
+          AlignPixels(context, r, pixels, samples + worker * most, sums + worker * channels);
+        } else {
+          AlignRegion(context, r, samples + worker * most);
+        }
+      }
     });
     return absl::OkStatus();
   }
@@ -75,6 +93,68 @@ class RoiAlign : public Kernel {
           *out++ = static_cast<T>(Bin(in, width, samples + py * y.samples, y.samples,
                                       columns + px * x.samples, x.samples));
         }
+      }
+    }
+  }
+
+  // The map as [image][pixel][channel].
+  void PutChannelsLast(const RunContext& context, A* to) const {
+    const TensorView& map = context.input(0);
+    const int64_t channels = map.dim(1), pixels = map.dim(2) * map.dim(3);
+    context.ParallelFor(
+        map.dim(0) * pixels, CeilDiv(kTurnGrain, channels), [&](int64_t begin, int64_t end) {
+          for (int64_t p = begin; p < end; ++p) {
+            const T* in = context.in<T>(0) + p / pixels * channels * pixels + p % pixels;
+            A* out = to + p * channels;
+            for (int64_t c = 0; c < channels; ++c) out[c] = static_cast<A>(in[c * pixels]);
+          }
+        });
+  }
+
+  // As AlignRegion, all channels of a sample at a time; `sums` has one a channel.
+  void AlignPixels(const RunContext& context, int64_t r, const A* pixels, RoiSample* samples,
+                   A* sums) const {
+    const TensorView& map = context.input(0);
+    const int64_t channels = map.dim(1), height = map.dim(2), width = map.dim(3);
+    const int64_t bins = options_.out_height * options_.out_width;
+    const RoiExtent y = Height(context, r), x = Width(context, r);
+    RoiSample* columns = samples + y.samples * options_.out_height;
+    FillSamples(y, options_.out_height, height, samples);
+    FillSamples(x, options_.out_width, width, columns);
+    const A* in = pixels + context.in<int64_t>(2)[r] * height * width * channels;
+    T* out = context.out<T>(0) + r * channels * bins;
+    const auto each = static_cast<A>(std::max<int64_t>(y.samples * x.samples, 1));
+    for (int64_t bin = 0; bin < bins; ++bin) {
+      std::fill_n(sums, channels, A{0});
+      const int64_t py = bin / options_.out_width, px = bin % options_.out_width;
+      for (int64_t i = 0; i < y.samples * x.samples; ++i) {
+        const RoiSample& row = samples[py * y.samples + i / x.samples];
+        const RoiSample& column = columns[px * x.samples + i % x.samples];
+        AddSample(row, column, in, width, channels, i == 0, sums);
+      }
+      for (int64_t c = 0; c < channels; ++c)
+        out[c * bins + bin] = static_cast<T>(options_.is_max ? sums[c] : sums[c] / each);
+    }
+  }
+
+  // Adds a sample's interpolated values, or takes the greatest weighted neighbours.
+  void AddSample(const RoiSample& row, const RoiSample& column, const A* in, int64_t width,
+                 int64_t channels, bool first, A* sums) const {
+    const A* low = in + row.low * width * channels;
+    const A* high = in + row.high * width * channels;
+    const int64_t left = column.low * channels, right = column.high * channels;
+    const A top = static_cast<A>(row.low_weight), bottom = static_cast<A>(row.high_weight);
+    const A weights[4] = {
+        top * static_cast<A>(column.low_weight), top * static_cast<A>(column.high_weight),
+        bottom * static_cast<A>(column.low_weight), bottom * static_cast<A>(column.high_weight)};
+    for (int64_t c = 0; c < channels; ++c) {
+      const A parts[4] = {weights[0] * low[left + c], weights[1] * low[right + c],
+                          weights[2] * high[left + c], weights[3] * high[right + c]};
+      if (options_.is_max) {
+        const A greatest = *std::max_element(parts, parts + 4);
+        sums[c] = first ? greatest : std::max(sums[c], greatest);
+      } else {
+        sums[c] += parts[0] + parts[1] + parts[2] + parts[3];
       }
     }
   }

@@ -118,13 +118,15 @@ class ScatterElements : public Scatter {
     CopyElements(context.input(0), context.output(0));
     const int64_t count = indices.num_elements();
     if (count == 0) return absl::OkStatus();
-    const int64_t length = indices.dim(state.axis);
+    const int64_t length = indices.dim(state.axis), inner = state.index_strides[state.axis];
     std::atomic<int64_t> bad{-1};
     const int64_t grain = std::max<int64_t>(1, (int64_t{1} << 13) / length);
     context.ParallelFor(count / length, grain, [&](int64_t begin, int64_t end) {
-      for (int64_t line = begin; line < end; ++line) {
-        if (const int64_t position = WriteLine(context, state, line, length); position >= 0)
+      while (begin < end) {
+        const int64_t lines = std::min({kMostLines, end - begin, inner - begin % inner});
+        if (const int64_t position = WriteLines(context, state, begin, lines); position >= 0)
           bad.store(position, std::memory_order_relaxed);
+        begin += lines;
       }
     });
     if (const int64_t at = bad.load(); at >= 0)
@@ -133,24 +135,35 @@ class ScatterElements : public Scatter {
   }
 
  private:
-  // Returns the position of a bad index, -1 when all are good.
-  int64_t WriteLine(const RunContext& context, const ScatterElementsPlan& state, int64_t line,
-                    int64_t length) const {
+  static constexpr int64_t kMostLines = 256;
+
+  // Writes lines whose indices lie side by side, and returns the position of a bad index, -1 when
+  // all are good.
+  int64_t WriteLines(const RunContext& context, const ScatterElementsPlan& state, int64_t first,
+                     int64_t lines) const {
     const TensorView& indices = context.input(1);
-    int64_t position = 0, base = 0, rest = line;
-    for (int64_t i = indices.rank(); i-- > 0;) {
-      if (i == state.axis) continue;
-      const int64_t at = rest % indices.dim(i);
-      rest /= indices.dim(i);
-      position += at * state.index_strides[i];
-      base += at * state.strides[i];
+    int64_t bases[kMostLines];
+    int64_t position = 0;  // of the first line's first index
+    for (int64_t line = 0; line < lines; ++line) {
+      int64_t base = 0, rest = first + line;
+      for (int64_t i = indices.rank(); i-- > 0;) {
+        if (i == state.axis) continue;
+        const int64_t at = rest % indices.dim(i);
+        rest /= indices.dim(i);
+        if (line == 0) position += at * state.index_strides[i];
+        base += at * state.strides[i];
+      }
+      bases[line] = base;
     }
     const int64_t dim = context.input(0).dim(state.axis), stride = state.strides[state.axis];
-    const int64_t step = state.index_strides[state.axis];
+    const int64_t length = indices.dim(state.axis), step = state.index_strides[state.axis];
     for (int64_t i = 0; i < length; ++i, position += step) {
-      const int64_t at = Wrapped(IndexAt(indices, position), dim);
-      if (at < 0) return position;
-      write_(context.input(2).data, position, context.output(0).data, base + at * stride, 1);
+      for (int64_t line = 0; line < lines; ++line) {
+        const int64_t at = Wrapped(IndexAt(indices, position + line), dim);
+        if (at < 0) return position + line;
+        write_(context.input(2).data, position + line, context.output(0).data,
+               bases[line] + at * stride, 1);
+      }
     }
     return -1;
   }
