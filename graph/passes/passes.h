@@ -23,6 +23,8 @@ absl::StatusOr<int> UnflattenMatMul(Graph& graph, const PassOptions& options, in
 absl::StatusOr<int> BiasBeforeReshape(Graph& graph, const PassOptions& options, int& budget);
 // Sums of padded parts become their Concat.
 absl::StatusOr<int> MergePads(Graph& graph, const PassOptions& options, int& budget);
+// Rows that ScatterElements writes element by element are written by ScatterND.
+absl::StatusOr<int> ScatterRows(Graph& graph, const PassOptions& options, int& budget);
 // Equal constants and equal computations are done once.
 absl::StatusOr<int> CommonSubexpressions(Graph& graph, const PassOptions& options, int& budget);
 // The same where floats are parameters: equal ones stay apart.

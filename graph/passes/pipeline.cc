@@ -16,6 +16,7 @@ std::vector<Pass> PortablePipeline() {
       {"bias_before_reshape", BiasBeforeReshape},
       {"merge_chains", MergeChains},
       {"merge_pads", MergePads},
+      {"scatter_rows", ScatterRows},
       {"normalization_forms", NormalizationForms},
       {"common_subexpressions", CommonSubexpressions},
       {"fuse_normalization", FuseNormalization},
