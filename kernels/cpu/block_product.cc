@@ -66,6 +66,7 @@ void Multiply(const GemmTileKernels& tiles, const BlockProduct& product,
   tile.b_padded = true;
   tile.c_row = product.c_row;
   tile.accumulate = product.accumulate;
+  const KeepTiles keep(tiles);
   for (int64_t i = 0; i < row_tiles * panels; ++i) {
     const int64_t t = rows_outside ? i / inside : i % inside;
     const int64_t column = (rows_outside ? i % inside : i / inside) * width;

@@ -224,6 +224,7 @@ class PairsConv {
       tile.b_runs = plan_.tap_offsets;
       tile.num_runs = plan_.taps;
     }
+    const KeepTiles keep(tiles_);
     for (int64_t i = first; i < last; ++i) {
       const RowRange rows = RowsOf(i);
       tile.rows = rows.count;

@@ -216,6 +216,7 @@ class PairsWeightGradient : public Kernel {
     tile.c_row = s.panel_columns;
     tile.accumulate = accumulate;
     const int64_t row_tiles = CeilDiv(count, tiles_.tile_rows);
+    const KeepTiles keep(tiles_);
     for (int64_t i = 0; i < row_tiles; ++i) {
       const RowRange range = RowsOfTile(count, row_tiles, i);
       tile.rows = range.count;

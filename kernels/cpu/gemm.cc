@@ -197,6 +197,7 @@ void RunGemmChunk(const GemmTileKernels& tiles, const GemmPlan& plan, const Gemm
   tile.c_row = args.c_row;
   tile.residual_row = args.residual_row;
   const int64_t panels = CeilDiv(plan.n, tiles.tile_cols);
+  const KeepTiles keep(tiles);
   int64_t k0 = 0;
   do {  // once even for k = 0
     tile.k = CeilDiv(std::min(plan.k_block, plan.k - k0), tiles.k_per_word);

@@ -91,6 +91,7 @@ class PairsProduct {
     tile.residual_row = args_.residual_row;
     tile.accumulate = at.k0 > 0;
     if (at.k0 + at.k == plan_.k) tile.activation = args_.activation;
+    const KeepTiles keep(tiles_);
     for (int64_t panel = panel_begin; panel < panel_end; ++panel) {
       const int64_t column = panel * tiles_.tile_cols;
       tile.cols = ColumnsOf(panel);

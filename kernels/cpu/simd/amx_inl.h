@@ -66,6 +66,36 @@ inline void Configure(const TileShape& shape, int words) {
   ONWARD_TILE_CONFIGURE(config);
 }
 
+// Registers that a thread keeps sized from tile to tile: sizing them costs as much as three steps
+// of a tile.
+struct KeptRegisters {
+  bool keeps = false;
+  uint64_t sizes = 0;  // 0: they are not
+};
+inline constinit thread_local KeptRegisters kept_registers;
+
+inline void KeepRegisters(bool keeps) {
+  if (!keeps && kept_registers.sizes != 0) ONWARD_TILE_RELEASE();
+  kept_registers = {keeps, 0};
+}
+
+// As Configure, where they are not so already.
+inline void ConfigureOnce(const TileShape& shape, int words) {
+  const uint64_t sizes =
+      static_cast<uint64_t>(shape.rows[0]) | static_cast<uint64_t>(shape.rows[1]) << 8 |
+      static_cast<uint64_t>(shape.cols[0]) << 16 | static_cast<uint64_t>(shape.cols[1]) << 24 |
+      static_cast<uint64_t>(words) << 32;
+  if (kept_registers.sizes != sizes) {
+    Configure(shape, words);
+    if (kept_registers.keeps) kept_registers.sizes = sizes;
+    return;
+  }
+  ONWARD_TILE_ZERO(0);
+  if (shape.cols[1] > 0) ONWARD_TILE_ZERO(1);
+  if (shape.rows[1] > 0) ONWARD_TILE_ZERO(2);
+  if (shape.rows[1] > 0 && shape.cols[1] > 0) ONWARD_TILE_ZERO(3);
+}
+
 // Where a step of K lies: rows of A of each half, `stride` bytes apart, and rows of B.
 struct TileStep {
   const char* a[2];
@@ -120,7 +150,7 @@ ONWARD_INLINE void SumRuns(const TileShape& shape, int64_t runs, int64_t words, 
   const int64_t whole = words / kWords * kWords;
   const int rest = static_cast<int>(words - whole);
   if (whole > 0) {
-    Configure(shape, kWords);
+    ConfigureOnce(shape, kWords);
     for (int64_t run = 0; run < runs; ++run) {
       for (int64_t i = 0; i < whole; i += kWords)
         AddStep<kBytes, kRows2, kCols2>(step(run, i, kWords));
@@ -128,13 +158,13 @@ ONWARD_INLINE void SumRuns(const TileShape& shape, int64_t runs, int64_t words, 
     StoreSums<kRows2, kCols2>(sums);
   }
   if (rest > 0 || whole == 0) {
-    Configure(shape, rest > 0 ? rest : 1);
+    ConfigureOnce(shape, rest > 0 ? rest : 1);
     if (whole > 0) LoadSums<kRows2, kCols2>(sums);
     for (int64_t run = 0; rest > 0 && run < runs; ++run)
       AddStep<kBytes, kRows2, kCols2>(step(run, whole, rest));
     StoreSums<kRows2, kCols2>(sums);
   }
-  ONWARD_TILE_RELEASE();
+  if (!kept_registers.keeps) ONWARD_TILE_RELEASE();
 }
 
 // Calls f<kRows2, kCols2>() by what the halves of a tile hold.

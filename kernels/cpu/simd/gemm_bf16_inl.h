@@ -102,10 +102,12 @@ inline void PackPairsOfColumns(const float* a, int64_t a_k, int64_t rows, int64_
 inline constexpr bool kByRow = true;
 inline constexpr int kRowsOfPairs = amx_tiles::kMost;
 inline constexpr TileFunction kTileOfPairs = AmxTile;
+inline constexpr void (*kKeepTiles)(bool) = amx_tiles::KeepRegisters;
 #else
 inline constexpr bool kByRow = false;
 inline constexpr int kRowsOfPairs = kTileRows;
 inline constexpr TileFunction kTileOfPairs = AnyTile;
+inline constexpr void (*kKeepTiles)(bool) = nullptr;
 #endif
 
 const GemmTileKernels& Bf16Tiles() {
@@ -122,6 +124,7 @@ const GemmTileKernels& Bf16Tiles() {
       PackPairsOfRows,
       PackPairsOfColumns,
       Activate,
+      kKeepTiles,
   };
   return kKernels;
 }

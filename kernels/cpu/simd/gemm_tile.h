@@ -73,9 +73,29 @@ struct GemmTileKernels {
   // values[i] = activation(values[i]), for results that no tile finishes.
   void (*activate)(const ActivationSpec& activation, float* values, int64_t count);
 
+  // Makes the calling thread keep the state of its processor from tile to tile (AMX), or give it
+  // back, as it must before other work; null: there is none. See KeepTiles.
+  void (*keep)(bool keeps) = nullptr;
+
   PairsOrder OrderOfColumns(int64_t rows, int64_t stride) const {
     return reads_by_row ? PairsOrder{stride, 1} : PairsOrder{1, rows};
   }
+};
+
+// Keeps a thread's state from tile to tile while it lives. Not nested.
+class KeepTiles {
+ public:
+  explicit KeepTiles(const GemmTileKernels& tiles) : keep_(tiles.keep) {
+    if (keep_ != nullptr) keep_(true);
+  }
+  ~KeepTiles() {
+    if (keep_ != nullptr) keep_(false);
+  }
+  KeepTiles(const KeepTiles&) = delete;
+  KeepTiles& operator=(const KeepTiles&) = delete;
+
+ private:
+  void (*keep_)(bool keeps);
 };
 
 // Products of float32, and of bfloat16 pairs.
