@@ -112,8 +112,7 @@ absl::Status ChannelsLastConvolution::Bind(BindContext& context) const {
       PlanChannelsLast(products_.sizes, g, depthwise ? 1 : EvenChannels(channels), form_, context);
   s->x_last = form_.x_last;
   s->x_channels = depthwise ? g.channels : channels;
-  s->skips_runs = products_.may_skip_runs && !depthwise && !s->in_place && s->line < s->n &&
-                  s->runs.size() <= 64;
+  s->skips_runs = !depthwise && !s->in_place && s->line < s->n && s->runs.size() <= 64;
   int64_t size = 0;
   const auto reserve = [&](int64_t bytes) {
     const int64_t at = size;

@@ -47,7 +47,6 @@ struct ChannelsLastProducts {
   RunTileSizes sizes;
   int segments;    // of a tile, each of tile_rows pixels at most
   int step_units;  // of a panel: runs of more units are padded to whole steps
-  bool may_skip_runs;
   // Multiplies pairs of bfloat16.
   void (*multiply)(const PanelProduct& product);
   // The same where each filter has a channel of its own: a run has tile_cols channels, one after

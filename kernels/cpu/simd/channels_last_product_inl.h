@@ -60,7 +60,6 @@ inline void FinishSegments(const PanelProduct& p, const PixelSegment* segments, 
 
 #if defined(ONWARD_TARGET_AMX)
 constexpr int kTileRows = amx_tiles::kHalf, kSegments = 2, kStepUnits = amx_tiles::kWords;
-constexpr bool kMaySkipRuns = true;
 
 // A step of the windows of the first segment, the second or both.
 template <bool kFirst, bool kSecond, bool kCols2>
@@ -138,7 +137,6 @@ inline void Multiply(const PanelProduct& p) {
 }
 #else
 constexpr int kTileRows = 12, kSegments = 1, kStepUnits = 1;
-constexpr bool kMaySkipRuns = false;
 
 inline void Multiply(const PanelProduct& p) {
   alignas(64) float sums[kTileRows * kCols];
@@ -146,10 +144,12 @@ inline void Multiply(const PanelProduct& p) {
   RunProduct product;
   product.rows = rows, product.num_rows = p.segment_pixels;
   product.runs = p.runs, product.num_runs = p.num_runs;
+  product.skips_runs = p.skips_runs;
   product.units = p.units, product.panel = p.panel, product.fetch = p.fetch;
   const int64_t fetched = p.fetch.step * p.units * p.num_runs;
   for (int64_t i = 0; i < p.num_segments; ++i, product.fetch.from += fetched) {
     for (int r = 0; r < p.segment_pixels; ++r) rows[r] = p.segments[i].from + r * p.pixel_bytes;
+    product.present = p.segments[i].runs;
     RunTileOfRows<Ops, kTileRows>(product, sums);
     FinishSegments(p, p.segments + i, 1, sums, 0);
   }
@@ -257,7 +257,6 @@ const ChannelsLastProducts& LastProducts() {
                 .element_bytes = 2},
       .segments = channels_last::kSegments,
       .step_units = channels_last::kStepUnits,
-      .may_skip_runs = channels_last::kMaySkipRuns,
       .multiply = channels_last::Multiply,
       .depthwise = channels_last::Depthwise,
       .pack_unit = channels_last::PackUnit,
