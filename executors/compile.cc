@@ -127,8 +127,6 @@ absl::StatusOr<Compiled> CompileModel(Graph graph, const SessionOptions& options
   pass_options.fuses_narrow_floats = pass_options.excess_precision && !provider->is_host();
   pass_options.narrow_products =
       options.precision == Precision::kFast && kernels::cpu::UsesBf16Products();
-  pass_options.narrow_channels_last =
-      options.precision == Precision::kFast && kernels::cpu::MultipliesTiles();
   pass_options.evaluate = [&](const Graph& g, NodeId id) {
     return EvaluateOnCpu(g, id, kernel_options);
   };

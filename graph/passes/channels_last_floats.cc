@@ -224,7 +224,7 @@ constexpr Rule kRules[] = {
 }  // namespace
 
 absl::StatusOr<int> PutFloatsChannelsLast(Graph& graph, const PassOptions& options, int& budget) {
-  return options.narrow_channels_last ? ApplyRules(graph, kRules, budget) : 0;
+  return options.narrow_products ? ApplyRules(graph, kRules, budget) : 0;
 }
 
 }  // namespace onward

@@ -28,10 +28,9 @@ struct PassOptions {
   // attention fused of its parts gives zeros for a row whose keys are all masked by -inf, where the
   // parts give NaN.
   bool excess_precision = true;
-  bool fuses_narrow_floats = false;   // the device has fused ops in floats of 16 bits
-  bool narrow_products = false;       // kernels multiply float32 as bfloat16
-  bool narrow_channels_last = false;  // and images of it faster with their channels last
-  bool verify = true;                 // the graph is verified after every pass
+  bool fuses_narrow_floats = false;  // the device has fused ops in floats of 16 bits
+  bool narrow_products = false;      // kernels multiply float32 as bfloat16
+  bool verify = true;                // the graph is verified after every pass
 };
 
 struct Pass {

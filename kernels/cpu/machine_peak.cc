@@ -145,8 +145,6 @@ bool MultipliesPairsFaster() {
   return faster;
 }
 
-bool MultipliesTiles() { return (AllowedTargets() & MaskOf(Target::kAmx)) != 0; }
-
 bool UsesBf16Products() {
   const TargetMask bf16 = AllowedTargets() & kBf16Targets;
   if (bf16 == 0) return false;

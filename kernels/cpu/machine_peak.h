@@ -60,8 +60,6 @@ double LeastSeconds(int rounds, double round_seconds, const std::function<double
 // the processor has none. Measured by the first caller, in about 10 ms; safe to call from many
 // threads.
 bool MultipliesPairsFaster();
-// Returns whether the process may multiply tiles of them (AMX).
-bool MultipliesTiles();
 // Returns whether the kernels that multiply bfloat16 where arithmetic takes the time may run in
 // this process and are faster, or the instruction set is named in the process's limit.
 bool UsesBf16Products();

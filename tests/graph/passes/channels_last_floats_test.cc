@@ -10,7 +10,7 @@ using testing::Nodes;
 
 absl::StatusOr<int> WithTiles(Graph& graph, const PassOptions&, int& budget) {
   PassOptions options;
-  options.narrow_channels_last = true;
+  options.narrow_products = true;
   return PutFloatsChannelsLast(graph, options, budget);
 }
 
