@@ -25,8 +25,9 @@ LEAST_COSINE = 0.99
 HEAD = f"""# Precision
 
 Written by `benchmarks/precision_page.py`: outputs of the zoo's models in `--precision fast`, which rounds the operands
-of products to bfloat16, beside references in float32 that another runtime computed (of models in 16 bits or 8, in the
-model's own arithmetic). The weights are random, so nothing of what a trained network has learned hides an error.
+of products to bfloat16 and computes activations of them to 12 bits, beside references in float32 that another runtime
+computed (of models in 16 bits or 8, in the model's own arithmetic). The weights are random, so nothing of what a
+trained network has learned hides an error.
 
 Of all outputs of floats and data sets of a model: the least cosine, the largest error as a share of the largest
 element, top-1, the share of rows whose greatest element is the same one, and of language models the perplexity of the

@@ -2,8 +2,17 @@
 
 #include "kernels/activation_spec.h"
 #include "kernels/cpu/simd/math_inl.h"
+#if defined(ONWARD_TARGET_AVX512BF16)
+#include "kernels/cpu/simd/rounded_activation_inl.h"
+#endif
 
 namespace onward::kernels::cpu::ONWARD_TARGET {
+
+#if defined(ONWARD_TARGET_AVX512BF16)
+namespace activations = rounded;
+#else
+namespace activations = ONWARD_TARGET;
+#endif
 
 // Calls f with the function that `spec` names, so that the choice stands outside f's loop.
 template <typename F>
@@ -20,15 +29,15 @@ ONWARD_INLINE void WithActivation(const ActivationSpec& spec, F&& f) {
     case Activation::kLeakyRelu:
       return f([alpha](Vec x) ONWARD_LAMBDA_INLINE { return Select(x < Vec{}, x * alpha, x); });
     case Activation::kSigmoid:
-      return f([](Vec x) ONWARD_LAMBDA_INLINE { return Sigmoid(x); });
+      return f([](Vec x) ONWARD_LAMBDA_INLINE { return activations::Sigmoid(x); });
     case Activation::kTanh:
       return f([](Vec x) ONWARD_LAMBDA_INLINE { return Tanh(x); });
     case Activation::kGelu:
-      return f([](Vec x) ONWARD_LAMBDA_INLINE { return Gelu(x); });
+      return f([](Vec x) ONWARD_LAMBDA_INLINE { return activations::Gelu(x); });
     case Activation::kGeluTanh:
-      return f([](Vec x) ONWARD_LAMBDA_INLINE { return GeluTanh(x); });
+      return f([](Vec x) ONWARD_LAMBDA_INLINE { return activations::GeluTanh(x); });
     case Activation::kSilu:
-      return f([](Vec x) ONWARD_LAMBDA_INLINE { return Silu(x); });
+      return f([](Vec x) ONWARD_LAMBDA_INLINE { return activations::Silu(x); });
     case Activation::kHardSwish:
       return f([](Vec x) ONWARD_LAMBDA_INLINE { return HardSwish(x); });
     case Activation::kHardSigmoid:

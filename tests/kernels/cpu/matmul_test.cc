@@ -1,6 +1,10 @@
 // The float32 products of every instruction set against sums in double.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <functional>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 #include "kernels/cpu/gemm.h"
 #include "tests/support/fast_kernels.h"
@@ -241,6 +245,50 @@ TEST_F(PairsOfBFloat16, LargeOperandsArePackedOnce) {
   for (int i = 0; i < 20; ++i) {
     OpCase c = GemmCase(random, RandomBFloats, 200, 320);
     c.atol = 1e-4;
+    Expect(c);
+  }
+}
+
+// They are computed to fewer bits than operands keep; absolute bounds are those of deep tails.
+TEST_F(PairsOfBFloat16, ActivationsAreExactToTwelveBits) {
+  const auto sigmoid = [](double x) { return 1 / (1 + std::exp(-x)); };
+  const auto normal = [](double x) { return std::erfc(-x / std::sqrt(2.0)) / 2; };
+  const double scale = std::sqrt(2 / M_PI);
+  struct Function {
+    const char* name;
+    std::function<double(double)> of;
+    double rtol, atol;
+  };
+  const Function functions[] = {
+      {"sigmoid", sigmoid, 1.0 / 4096, 1e-35},
+      {"silu", [&](double x) { return x * sigmoid(x); }, 1.0 / 4096, 1e-35},
+      {"gelu", [&](double x) { return x * normal(x); }, 1.0 / 1024, 1e-5},
+      {"gelu_tanh", [&](double x) { return x * sigmoid(2 * scale * (x + 0.044715 * x * x * x)); },
+       1.0 / 4096, 1e-35},
+      {"tanh", [](double x) { return std::tanh(x); }, 1.0 / 4096, 0},
+  };
+  std::vector<float> values = {0.0f, -0.0f, 0x1p100f, std::nanf(""), HUGE_VALF};
+  for (int e = -20; e < 7; ++e) {
+    for (int i = 128; i < 256; i += 5) {
+      values.push_back(std::ldexp(static_cast<float>(i), e - 7));
+      values.push_back(-values.back());
+    }
+  }
+  const auto m = static_cast<int64_t>(values.size());
+  constexpr int64_t kColumns = 33;
+  for (const Function& function : functions) {
+    OpCase c;
+    c.op = "FusedMatMul", c.domain = "onward", c.name = function.name;
+    c.attributes = {{"activation", std::string(function.name)}};
+    c.rtol = function.rtol, c.atol = function.atol;
+    Tensor y(DType::kFloat32, {m, kColumns});
+    for (int64_t i = 0; i < m * kColumns; ++i) {
+      y.mutable_data<float>()[i] =
+          static_cast<float>(function.of(static_cast<double>(values[i / kColumns])));
+    }
+    c.inputs = {Tensor::Of<float>({m, 1}, values),
+                Tensor::Of<float>({1, kColumns}, std::vector<float>(kColumns, 1.0f)), Tensor()};
+    c.expected = {y};
     Expect(c);
   }
 }
