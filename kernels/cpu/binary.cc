@@ -1,9 +1,10 @@
-// Arithmetic of two float32 operands, on the vectors of one instruction set.
+// Arithmetic of two float32 operands, and sums of bfloat16, on the vectors of one instruction set.
 #include "kernels/cpu/simd/binary.h"
 
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/kernel_list.h"
+#include "kernels/cpu/simd/channels_last_loops.h"
 
 namespace onward::kernels::cpu {
 namespace {
@@ -43,10 +44,40 @@ constexpr KernelEntry Row(std::string_view op, std::string_view name) {
   return {"", op, name, Make<kOp>, kVectorTargets};
 }
 
+template <Target kTarget>
+void SumTile(const BroadcastTile<2>& tile, const void* a_data, const void* b_data, void* out_data,
+             const LoopParameters&) {
+  const auto sum = kLastLoopsPerTarget.For(kTarget)().sum;
+  const auto* a = static_cast<const uint16_t*>(a_data) + tile.offset[0];
+  const auto* b = static_cast<const uint16_t*>(b_data) + tile.offset[1];
+  auto* out = static_cast<uint16_t*>(out_data) + tile.out_offset;
+  for (int64_t row = 0; row < tile.rows; ++row) {
+    sum(a, tile.column_stride[0], b, tile.column_stride[1], tile.columns, out);
+    a += tile.row_stride[0];
+    b += tile.row_stride[1];
+    out += tile.columns;
+  }
+}
+
+template <int... I>
+BinaryLoop SumLoop(Target target, std::integer_sequence<int, I...>) {
+  constexpr BinaryLoop kLoops[] = {SumTile<static_cast<Target>(I)>...};
+  return kLoops[static_cast<int>(target)];
+}
+
+// Of bfloat16; numbers below the least normal one are zero.
+absl::StatusOr<std::unique_ptr<Kernel>> MakeSum(const NodeSpec& spec) {
+  ONWARD_RETURN_IF_ERROR(CheckBf16Products(spec));
+  if (spec.input_dtype(0) != DType::kBFloat16) return absl::UnimplementedError("bfloat16 only");
+  return std::make_unique<BinaryKernel>(
+      SumLoop(TargetOf(spec), std::make_integer_sequence<int, kNumTargets>()), true,
+      LoopParameters(), kCheapGrain, Broadcasting::kMultidirectional);
+}
+
 constexpr KernelEntry kKernels[] = {
     Row<FloatBinary::kAdd>("Add", "add"), Row<FloatBinary::kDiv>("Div", "div"),
     Row<FloatBinary::kMul>("Mul", "mul"), Row<FloatBinary::kPRelu>("PRelu", "prelu"),
-    Row<FloatBinary::kSub>("Sub", "sub"),
+    Row<FloatBinary::kSub>("Sub", "sub"), {"", "Add", "add_bf16", MakeSum, kBf16Targets},
 };
 
 }  // namespace

@@ -20,6 +20,9 @@ struct ChannelsLastLoops {
                    uint16_t* y);
   // y[i] = x[i] * factors[i].
   void (*scale)(const uint16_t* x, const float* factors, int64_t count, uint16_t* y);
+  // y[i] = x[i * x_step] + z[i * z_step]; the steps are 0 or 1.
+  void (*sum)(const uint16_t* x, int64_t x_step, const uint16_t* z, int64_t z_step, int64_t count,
+              uint16_t* y);
   // sums[i] += x[i].
   void (*add)(const uint16_t* x, int64_t count, float* sums);
 };

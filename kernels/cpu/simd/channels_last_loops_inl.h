@@ -96,6 +96,18 @@ inline void Scale(const uint16_t* x, const float* factors, int64_t count, uint16
   }
 }
 
+inline void Sum(const uint16_t* x, int64_t x_step, const uint16_t* z, int64_t z_step, int64_t count,
+                uint16_t* y) {
+  const auto load = [](const uint16_t* from, int64_t step, int64_t i, int n) ONWARD_LAMBDA_INLINE {
+    return step == 0 ? Set(__builtin_bit_cast(float, uint32_t{*from} << 16))
+                     : LoadBf16N(from + i, n);
+  };
+  for (int64_t i = 0; i < count; i += kLanes) {
+    const int n = count - i < kLanes ? static_cast<int>(count - i) : kLanes;
+    StoreBf16(y + i, load(x, x_step, i, n) + load(z, z_step, i, n), n);
+  }
+}
+
 inline void Add(const uint16_t* x, int64_t count, float* sums) {
   for (int64_t i = 0; i < count; i += kLanes) {
     const int n = count - i < kLanes ? static_cast<int>(count - i) : kLanes;
@@ -111,6 +123,7 @@ const ChannelsLastLoops& LastLoops() {
       .to_first = channels_last::ToFirst,
       .greatest = channels_last::Greatest,
       .scale = channels_last::Scale,
+      .sum = channels_last::Sum,
       .add = channels_last::Add,
   };
   return kLoops;

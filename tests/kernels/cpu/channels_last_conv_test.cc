@@ -164,6 +164,32 @@ TEST_F(ChannelsLastConv, TurnsAndScalesImages) {
   }
 }
 
+TEST_F(ChannelsLastConv, SumsOfAnyShapes) {
+  std::mt19937 random(5);
+  const std::pair<Dims, Dims> shapes[] = {
+      {{2, 5, 7, 37}, {2, 5, 7, 37}}, {{3, 1, 37}, {3, 5, 37}}, {{4, 70}, {4, 1}}, {{}, {33}}};
+  for (const auto& [a_dims, b_dims] : shapes) {
+    const Tensor a = RandomBFloats(a_dims, random), b = RandomBFloats(b_dims, random);
+    OpCase c;
+    c.op = "Add", c.name = DimsString(b_dims);
+    c.rtol = kRounding, c.atol = 1e-6;
+    const int64_t a_last = a_dims.empty() ? 1 : a_dims.back(), b_last = b_dims.back();
+    Dims dims = b_dims;
+    dims.back() = std::max(a_last, b_last);
+    Tensor y(DType::kFloat32, dims);
+    const int64_t middle = a_dims.size() == 3 ? b_dims[1] : 1;  // of b alone
+    for (int64_t i = 0; i < y.num_elements(); ++i) {
+      const int64_t row = i / dims.back(), column = i % dims.back();
+      const int64_t a_row = a_dims.empty() ? 0 : row / middle;
+      y.mutable_data<float>()[i] = a.data<float>()[a_row * a_last + (a_last == 1 ? 0 : column)] +
+                                   b.data<float>()[row * b_last + (b_last == 1 ? 0 : column)];
+    }
+    c.inputs = {Narrowed(a, DType::kBFloat16), Narrowed(b, DType::kBFloat16)};
+    c.expected = {Narrowed(y, DType::kBFloat16)};
+    EXPECT_EQ(ExpectFastKernels(c, 0, Precision::kFast), testing::NumBf16Targets()) << c.name;
+  }
+}
+
 TEST_F(ChannelsLastConv, PoolsOfImages) {
   std::mt19937 random(4);
   for (const int64_t channels : {1, 16, 37, 130}) {
