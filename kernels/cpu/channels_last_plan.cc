@@ -70,20 +70,35 @@ void SetWindow(const RunTileSizes& tiles, const PatchWindow& w, const ChannelsLa
   s.runs = {offsets, static_cast<size_t>(runs.count)};
 }
 
+// Pieces of all, or of `most` at most and down to a third of it, with which the workers end first;
+// the larger ones of equals. `copies`: of the whole.
+int64_t BalancedPiece(int64_t count, int64_t most, int64_t copies, int64_t workers) {
+  if (count <= most) return std::max<int64_t>(1, count);
+  int64_t best = most, least = INT64_MAX;
+  for (int64_t piece = most; piece > 0 && piece >= most / 3; --piece) {
+    const int64_t time = CeilDiv(CeilDiv(count, piece) * copies, workers) * piece;
+    if (time < least) best = piece, least = time;
+  }
+  return best;
+}
+
 // Enough chunks for the threads, each of many pixels, which share the filters in the caches and
 // the rows of overlapping windows.
 void Cut(const RunTileSizes& tiles, const PatchWindow& w, const ChannelsLastForm& form,
-         ChannelsLastPlan& s) {
+         int64_t workers, ChannelsLastPlan& s) {
+  const int64_t copies = s.images * s.groups;
   const int64_t pixels = std::max(kMostPixels, w.kernel_h > 1 ? kMostRows * s.out_w : 0);
   if (form.whole_lines && s.line < s.n) {
-    s.pixels_per_chunk = EvenPiece(w.out_h, std::max<int64_t>(1, pixels / s.line)) * s.line;
+    const int64_t lines = std::max<int64_t>(1, pixels / s.line);
+    s.pixels_per_chunk = BalancedPiece(w.out_h, lines, copies, workers) * s.line;
   } else {
     s.pixels_per_chunk =
-        EvenPiece(CeilDiv(s.n, tiles.tile_rows), pixels / tiles.tile_rows) * tiles.tile_rows;
+        BalancedPiece(CeilDiv(s.n, tiles.tile_rows), pixels / tiles.tile_rows, copies, workers) *
+        tiles.tile_rows;
   }
   s.pixel_chunks = CeilDiv(s.n, s.pixels_per_chunk);
   s.panels = CeilDiv(s.filters, tiles.tile_cols);
-  const int64_t chunks = std::max<int64_t>(1, s.images * s.groups * s.pixel_chunks);
+  const int64_t chunks = std::max<int64_t>(1, copies * s.pixel_chunks);
   s.panels_per_chunk = EvenPiece(s.panels, CeilDiv(s.panels, CeilDiv(kFewChunks, chunks)));
   s.panel_chunks = CeilDiv(s.panels, s.panels_per_chunk);
 }
@@ -173,7 +188,7 @@ ChannelsLastPlan PlanChannelsLast(const RunTileSizes& tiles, const ConvGeometry&
   s.image.in_h = w.in_h, s.image.in_w = w.in_w;
   s.image.top = w.pad_top, s.image.left = w.pad_left;
   SetWindow(tiles, w, form, context, s);
-  Cut(tiles, w, form, s);
+  Cut(tiles, w, form, context.num_workers(), s);
   return s;
 }
 
