@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "graph/ops/onward_schemas.h"
+#include "graph/passes/channels_last_images.h"
 #include "graph/passes/passes.h"
 #include "graph/rewrite/match.h"
 
@@ -13,17 +14,6 @@ namespace {
 
 // Fewer channels or filters in a group leave most of a tile empty.
 constexpr int64_t kMinOfGroup = 16;
-
-bool IsFloatImage(const Graph& graph, ValueId value) {
-  return value.valid() && graph.type(value).dtype == DType::kFloat32 && RankOf(graph, value) == 4;
-}
-
-// [batch, channels, 1, 1]
-bool IsOnePixel(const Type& type) {
-  const Dim one(1);
-  return type.shape && type.shape->size() == 4 && (*type.shape)[2].SameAs(one) &&
-         (*type.shape)[3].SameAs(one);
-}
 
 // A convolution with channels first that kernels can compute with channels last.
 bool IsConv(const Graph& graph, const Node& node) {
@@ -38,64 +28,58 @@ bool IsConv(const Graph& graph, const Node& node) {
   return channels == 1 ? each == 1 : std::min(channels, each) >= kMinOfGroup;
 }
 
-bool IsMaxPool(const Graph& graph, const Node& node) {
-  return node.Is("MaxPool") && IsFloatImage(graph, node.inputs[0]) && node.outputs.size() == 1;
-}
+// Windows side by side, without padding: each output pixel is one of filters of an input pixel.
+struct SideBySide {
+  const Tensor* filters = nullptr;  // [channels, filters, height, width]
+  const Tensor* bias = nullptr;
+  int64_t in_h = 0, in_w = 0;
+};
 
-// Means of images, [batch, channels, 1, 1] or [batch, channels].
-bool IsGlobalAverage(const Graph& graph, const Node& node) {
-  if (!IsFloatImage(graph, node.inputs[0])) return false;
-  if (node.Is("GlobalAveragePool")) return true;
-  if (!node.Is("ReduceMean") || !InputOf(node, 1).valid()) return false;
-  const auto axes = IntElements(graph, node.inputs[1]);
-  if (!axes || axes->size() != 2) return false;
-  const auto from_front = [](int64_t axis) { return axis < 0 ? axis + 4 : axis; };
-  const int64_t low = std::min(from_front((*axes)[0]), from_front((*axes)[1]));
-  return low == 2 && std::max(from_front((*axes)[0]), from_front((*axes)[1])) == 3;
-}
-
-bool IsConcat(const Graph& graph, const Node& node) {
-  return node.Is("Concat") && IsFloatImage(graph, node.inputs[0]) &&
-         node.attributes.Int("axis", 0) == 1;
-}
-
-bool HaveSameChannels(const Graph& graph, ValueId a, ValueId b) {
-  const SymbolicDims &x = *graph.type(a).shape, &y = *graph.type(b).shape;
-  return x[0].SameAs(y[0]) && x[1].SameAs(y[1]);
-}
-
-// The image of a product with a factor for each of its channels, which is the other operand;
-// invalid for other nodes.
-ValueId ScaledImage(const Graph& graph, const Node& node) {
-  if (!node.Is("Mul")) return {};
-  for (size_t i = 0; i < 2; ++i) {
-    const ValueId image = node.inputs[i], factor = node.inputs[1 - i];
-    if (IsFloatImage(graph, image) && IsFloatImage(graph, factor) &&
-        IsOnePixel(graph.type(factor)) && HaveSameChannels(graph, image, factor))
-      return image;
+std::optional<SideBySide> ReadSideBySide(const Graph& graph, const Node& node) {
+  if (!node.Is("ConvTranspose") || !IsFloatImage(graph, node.inputs[0])) return std::nullopt;
+  const SymbolicDims& x = *graph.type(node.inputs[0]).shape;
+  SideBySide found;
+  found.filters = FixedConstant(graph, node.inputs[1]);
+  if (found.filters == nullptr || found.filters->rank() != 4 || !x[2].known() || !x[3].known() ||
+      found.filters->num_elements() == 0)
+    return std::nullopt;
+  found.in_h = x[2].value(), found.in_w = x[3].value();
+  if (const ValueId bias = InputOf(node, 2); bias.valid()) {
+    found.bias = FixedConstant(graph, bias);
+    if (found.bias == nullptr) return std::nullopt;
   }
-  return {};
+  const Attributes& of = node.attributes;
+  const auto are_all = [&](std::string_view name, int64_t value) {
+    const std::vector<int64_t> given = of.Ints(name);
+    return std::all_of(given.begin(), given.end(), [&](int64_t n) { return n == value; });
+  };
+  const DimsView dims = found.filters->dims();
+  if (of.Ints("strides", {1, 1}) != std::vector<int64_t>{dims[2], dims[3]} ||
+      of.Has("output_shape") || of.String("auto_pad", "NOTSET") != "NOTSET" ||
+      of.Int("group", 1) != 1 || !are_all("pads", 0) || !are_all("output_padding", 0) ||
+      !are_all("dilations", 1))
+    return std::nullopt;
+  return found;
 }
 
-// x of ToChannelsFirst(x).
-ValueId LastOf(const Graph& graph, ValueId value) {
-  const NodeId maker = Maker(graph, value);
-  if (!maker.valid() || !graph.node(maker).Is("ToChannelsFirst", kOnwardDomain)) return {};
-  return graph.node(maker).inputs[0];
+// Filters of single pixels, those of a place in the window after those of the place before.
+Tensor PixelFilters(const Tensor& w) {
+  const int64_t channels = w.dims()[0], filters = w.dims()[1], places = w.dims()[2] * w.dims()[3];
+  Tensor pixels(DType::kFloat32, Dims{places * filters, channels, 1, 1});
+  float* to = pixels.mutable_data<float>();
+  for (int64_t row = 0; row < places * filters; ++row) {
+    for (int64_t c = 0; c < channels; ++c)
+      *to++ = w.data<float>()[(c * filters + row % filters) * places + row / filters];
+  }
+  return pixels;
 }
 
-// Returns whether what makes the value may give it with the channels last.
-bool IsGiven(const Graph& graph, ValueId value) {
-  const NodeId maker = Maker(graph, value);
-  if (!maker.valid()) return false;
-  const Node& node = graph.node(maker);
-  return IsConv(graph, node) || IsMaxPool(graph, node) || IsConcat(graph, node) ||
-         ScaledImage(graph, node).valid() || LastOf(graph, value).valid();
-}
-
-bool IsConcatOfGiven(const Graph& graph, const Node& node) {
-  return IsConcat(graph, node) && std::all_of(node.inputs.begin(), node.inputs.end(),
-                                              [&](ValueId x) { return IsGiven(graph, x); });
+Tensor RepeatedBias(const Tensor& bias, int64_t places) {
+  const int64_t filters = bias.num_elements();
+  Tensor repeated(DType::kFloat32, Dims{places * filters});
+  for (int64_t i = 0; i < places; ++i)
+    std::copy_n(bias.data<float>(), filters, repeated.mutable_data<float>() + i * filters);
+  return repeated;
 }
 
 // Returns whether some reader works with the channels last, too.
@@ -105,16 +89,11 @@ bool IsTaken(const Graph& graph, ValueId value) {
     const bool is_residual = InputOf(reader, 3) == value;
     if ((IsConv(graph, reader) && (reader.inputs[0] == value || is_residual)) ||
         (reader.Is("ChannelsLastFusedConv", kOnwardDomain) && reader.inputs[0] == value) ||
-        IsMaxPool(graph, reader) || IsGlobalAverage(graph, reader) ||
-        IsConcatOfGiven(graph, reader) || ScaledImage(graph, reader) == value) {
+        ReadSideBySide(graph, reader) || FollowsImage(graph, reader, value)) {
       return true;
     }
   }
   return false;
-}
-
-ValueId ToFirst(Patch& patch, ValueId last) {
-  return patch.AddNode("ToChannelsFirst", {last}, {}, kOnwardDomain);
 }
 
 std::optional<Patch> Conv(const Graph& graph, NodeId root) {
@@ -158,73 +137,77 @@ std::optional<Patch> Back(const Graph& graph, NodeId root) {
   return patch;
 }
 
-std::optional<Patch> MaxPool(const Graph& graph, NodeId root) {
+std::optional<Patch> Transposed(const Graph& graph, NodeId root) {
   const Node& node = graph.node(root);
-  const ValueId x = IsMaxPool(graph, node) ? LastOf(graph, node.inputs[0]) : ValueId();
-  if (!x.valid()) return std::nullopt;
-  Attributes attributes = node.attributes;
-  attributes.Erase("storage_order");  // of Indices
+  const std::optional<SideBySide> found = ReadSideBySide(graph, node);
+  if (!found) return std::nullopt;
+  const ValueId last = LastOf(graph, node.inputs[0]);
+  if (!last.valid() && !IsTaken(graph, node.outputs[0])) return std::nullopt;
+  const DimsView dims = found->filters->dims();
+  const int64_t filters = dims[1], height = dims[2], width = dims[3];
   Patch patch(graph);
-  const ValueId y = patch.AddNode("ChannelsLastMaxPool", {x}, std::move(attributes), kOnwardDomain);
-  patch.Replace(node.outputs[0], ToFirst(patch, y));
-  return patch;
-}
-
-std::optional<Patch> GlobalAverage(const Graph& graph, NodeId root) {
-  const Node& node = graph.node(root);
-  const ValueId x = IsGlobalAverage(graph, node) ? LastOf(graph, node.inputs[0]) : ValueId();
-  if (!x.valid()) return std::nullopt;
-  Patch patch(graph);
-  ValueId y = patch.AddNode("ChannelsLastGlobalAveragePool", {x}, {}, kOnwardDomain);
-  if (node.Is("ReduceMean") && node.attributes.Int("keepdims", 1) == 0) {
-    y = patch.AddNode("Squeeze", {y, patch.AddConstant("axes", Tensor::Of<int64_t>({2}, {2, 3}))});
-  }
-  patch.Replace(node.outputs[0], y);
-  return patch;
-}
-
-std::optional<Patch> Scale(const Graph& graph, NodeId root) {
-  const Node& node = graph.node(root);
-  const ValueId image = ScaledImage(graph, node);
-  const ValueId x = LastOf(graph, image);
-  if (!x.valid()) return std::nullopt;
-  Patch patch(graph);
-  const ValueId y =
-      patch.AddNode("ChannelsLastScale", {x, OtherInput(node, image)}, {}, kOnwardDomain);
-  patch.Replace(node.outputs[0], ToFirst(patch, y));
-  return patch;
-}
-
-std::optional<Patch> Channels(const Graph& graph, NodeId root) {
-  const Node& node = graph.node(root);
-  if (!IsConcat(graph, node)) return std::nullopt;
-  std::vector<ValueId> inputs;
-  for (const ValueId input : node.inputs) {
-    inputs.push_back(LastOf(graph, input));
-    if (!inputs.back().valid()) return std::nullopt;
-  }
-  Patch patch(graph);
-  const ValueId y = patch.AddNode("Concat", std::move(inputs), {{"axis", int64_t{3}}});
-  patch.Replace(node.outputs[0], ToFirst(patch, y));
+  std::vector<ValueId> inputs = {last.valid() ? last : node.inputs[0],
+                                 patch.AddConstant("filters", PixelFilters(*found->filters))};
+  if (found->bias != nullptr)
+    inputs.push_back(patch.AddConstant("bias", RepeatedBias(*found->bias, height * width)));
+  const auto reshaped = [&](ValueId x, std::vector<int64_t> dims) {
+    const auto rank = static_cast<int64_t>(dims.size());
+    return patch.AddNode("Reshape",
+                         {x, patch.AddConstant("shape", Tensor::Of<int64_t>({rank}, dims))});
+  };
+  const ValueId pixels =
+      patch.AddNode("ChannelsLastFusedConv", std::move(inputs), {}, kOnwardDomain);
+  const ValueId rows =
+      patch.AddNode("Transpose", {reshaped(pixels, {0, 0, 0, height, width * filters})},
+                    {{"perm", std::vector<int64_t>{0, 1, 3, 2, 4}}});
+  const ValueId image = reshaped(rows, {0, found->in_h * height, found->in_w * width, filters});
+  patch.Replace(node.outputs[0], ToFirst(patch, image));
   return patch;
 }
 
 constexpr Rule kRules[] = {
     {"channels_last_conv", "Conv", Conv},
     {"channels_last_conv", "onward.FusedConv", Conv},
+    {"channels_last_conv", "ConvTranspose", Transposed},
     {"channels_last_data", "onward.ChannelsLastFusedConv", Data},
     {"channels_last_back", "onward.ToChannelsLast", Back},
-    {"channels_last_pool", "MaxPool", MaxPool},
-    {"channels_last_mean", "GlobalAveragePool", GlobalAverage},
-    {"channels_last_mean", "ReduceMean", GlobalAverage},
-    {"channels_last_scale", "Mul", Scale},
-    {"channels_last_concat", "Concat", Channels},
 };
 
 }  // namespace
 
+bool IsFloatImage(const Graph& graph, ValueId value) {
+  return value.valid() && graph.type(value).dtype == DType::kFloat32 && RankOf(graph, value) == 4;
+}
+
+bool IsOnePixel(const Type& type) {
+  const Dim one(1);
+  return type.shape && type.shape->size() == 4 && (*type.shape)[2].SameAs(one) &&
+         (*type.shape)[3].SameAs(one);
+}
+
+ValueId LastOf(const Graph& graph, ValueId value) {
+  const NodeId maker = Maker(graph, value);
+  if (!maker.valid() || !graph.node(maker).Is("ToChannelsFirst", kOnwardDomain)) return {};
+  return graph.node(maker).inputs[0];
+}
+
+ValueId ToFirst(Patch& patch, ValueId last) {
+  return patch.AddNode("ToChannelsFirst", {last}, {}, kOnwardDomain);
+}
+
+bool MayComeLast(const Graph& graph, ValueId value) {
+  const NodeId maker = Maker(graph, value);
+  if (!maker.valid()) return false;
+  const Node& node = graph.node(maker);
+  return IsConv(graph, node) || ReadSideBySide(graph, node) || IsFollower(graph, node) ||
+         LastOf(graph, value).valid();
+}
+
 absl::StatusOr<int> PutFloatsChannelsLast(Graph& graph, const PassOptions& options, int& budget) {
-  return options.narrow_products ? ApplyRules(graph, kRules, budget) : 0;
+  if (!options.narrow_products) return 0;
+  std::vector<Rule> rules(std::begin(kRules), std::end(kRules));
+  rules.insert(rules.end(), FollowerRules().begin(), FollowerRules().end());
+  return ApplyRules(graph, rules, budget);
 }
 
 }  // namespace onward

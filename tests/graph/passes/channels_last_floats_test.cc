@@ -73,6 +73,73 @@ TEST(PutFloatsChannelsLast, ThroughPoolsFactorsAndConcatenations) {
             "y = Squeeze(y_ChannelsLastGlobalAveragePool, axes_1)\n");
 }
 
+TEST(PutFloatsChannelsLast, ThroughSumsAndSplits) {
+  EXPECT_EQ(Last(std::string(kHead) + "a = Conv(x, w) p, q = Split <axis = 1, num_outputs = 2> (a) "
+                                      "d = Concat <axis = 1> (q, p) e = Add(d, a) "
+                                      "y = Identity(e)}"),
+            "a_ChannelsLastFusedConv = onward.ChannelsLastFusedConv(x, w)\n"
+            "p_Split, p_Split_1 = Split(a_ChannelsLastFusedConv)\n"
+            "d_Concat = Concat(p_Split_1, p_Split)\n"
+            "e_Add = Add(d_Concat, a_ChannelsLastFusedConv)\n"
+            "e = onward.ToChannelsFirst(e_Add)\n"
+            "y = Identity(e)\n");
+}
+
+TEST(PutFloatsChannelsLast, ThroughMeansOfWindows) {
+  EXPECT_EQ(Last("g (float[1,2,4,4] x) => (float[1,2,2,3] y) <float[2,2,1,1] w = {1, 2, 3, 4}> {"
+                 "a = Conv(x, w) b = AveragePool <kernel_shape = [2, 2], strides = [2, 1]> (a) "
+                 "y = Identity(b)}"),
+            "a_ChannelsLastFusedConv = onward.ChannelsLastFusedConv(x, w)\n"
+            "b_ChannelsLastFusedConv = "
+            "onward.ChannelsLastFusedConv(a_ChannelsLastFusedConv, weights)\n"
+            "b = onward.ToChannelsFirst(b_ChannelsLastFusedConv)\n"
+            "y = Identity(b)\n");
+  // Windows with padding that does not count have divisors of their own.
+  EXPECT_EQ(Last("g (float[1,2,4,4] x) => (float[1,2,4,4] y) <float[2,2,1,1] w = {1, 2, 3, 4}> {"
+                 "a = Conv(x, w) b = AveragePool <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (a) "
+                 "y = Identity(b)}"),
+            "a = Conv(x, w)\nb = AveragePool(a)\ny = Identity(b)\n");
+}
+
+TEST(PutFloatsChannelsLast, ThroughResizedImages) {
+  for (const std::string mode : {"nearest", "linear"}) {
+    EXPECT_EQ(Last("g (float[1,2,4,4] x) => (float[1,2,8,12] y) <float[2,2,1,1] w = {1, 2, 3, 4}, "
+                   "float[4] scales = {1, 1, 2, 3}> {"
+                   "a = onward.FusedConv <activation = \"sigmoid\"> (x, w) b = Resize <mode = \"" +
+                   mode + "\"> (a, , scales) y = Conv(b, w)}"),
+              "a_ChannelsLastFusedConv = onward.ChannelsLastFusedConv(x, w)\n"
+              "b_Resize = Resize(a_ChannelsLastFusedConv, _, scales_1)\n"
+              "y_ChannelsLastFusedConv = onward.ChannelsLastFusedConv(b_Resize, w)\n"
+              "y = onward.ToChannelsFirst(y_ChannelsLastFusedConv)\n");
+  }
+  EXPECT_EQ(Last("g (float[1,2,4,4] x) => (float[1,2,7,5] y) <float[2,2,1,1] w = {1, 2, 3, 4}, "
+                 "int64[4] sizes = {1, 2, 7, 5}> {"
+                 "a = Conv(x, w) b = Resize(a, , , sizes) y = Conv(b, w)}"),
+            "a_ChannelsLastFusedConv = onward.ChannelsLastFusedConv(x, w)\n"
+            "b_Resize = Resize(a_ChannelsLastFusedConv, _, _, sizes_1)\n"
+            "y_ChannelsLastFusedConv = onward.ChannelsLastFusedConv(b_Resize, w)\n"
+            "y = onward.ToChannelsFirst(y_ChannelsLastFusedConv)\n");
+}
+
+// Each pixel becomes a window of pixels.
+TEST(PutFloatsChannelsLast, TransposedConvolutionsWithoutOverlap) {
+  const std::string transposed =
+      "g (float[n,2,4,4] x) => (float[n,3,8,4] y) <float[2,2,1,1] w = {1, 2, 3, 4}, "
+      "float[2,3,2,1] v = {1, 2, 3, 4, 5, 6, 7, 8, -1, -2, -3, -4}, float[3] b = {1, 2, 3}> {"
+      "a = Conv(x, w) y = ConvTranspose <strides = [";
+  EXPECT_EQ(Last(transposed + "2, 1]> (a, v, b)}"),
+            "a_ChannelsLastFusedConv = onward.ChannelsLastFusedConv(x, w)\n"
+            "y_ChannelsLastFusedConv = "
+            "onward.ChannelsLastFusedConv(a_ChannelsLastFusedConv, filters, bias)\n"
+            "y_Reshape = Reshape(y_ChannelsLastFusedConv, shape)\n"
+            "y_Transpose = Transpose(y_Reshape)\n"
+            "y_Reshape_1 = Reshape(y_Transpose, shape_1)\n"
+            "y = onward.ToChannelsFirst(y_Reshape_1)\n");
+  EXPECT_EQ(Last(transposed + "2, 1], output_padding = [0, 0], dilations = [1, 1], pads = [1, 0, "
+                              "1, 0], output_shape = [8, 4]> (a, v, b)}"),
+            "a = Conv(x, w)\ny = ConvTranspose(a, v, b)\n");
+}
+
 TEST(PutFloatsChannelsLast, LeavesWhatIsAlone) {
   const auto is_left = [](const std::string& text) {
     return Last(text).find("ChannelsLast") == std::string::npos;
