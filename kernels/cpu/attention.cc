@@ -27,8 +27,13 @@ struct AttentionState {
   int64_t block_rows;   // at most
   int64_t blocks;       // per head, or per key/value head when heads are rows
   int64_t score_row;
-  int64_t panels, rows;  // where in a worker's scratch packed operands begin, in floats
-  int64_t scratch;       // floats per worker
+  // Where in a worker's scratch packed operands begin, in floats.
+  int64_t panels, k_panels, v_panels, rows;
+  int64_t scratch;  // floats per worker
+  // Several blocks have the keys of a head: a worker packs all of them once. `kept` is the place of
+  // the head that it has packed, an int64.
+  bool keeps_panels;
+  int64_t kept;
 };
 
 // Where keys and values of one head lie.
@@ -45,7 +50,8 @@ struct Block {
   float* y;
   int64_t q_row, y_row;
   float* scores;  // [rows][score_row]
-  float *panels, *packed_rows;
+  float *panels, *packed_panels, *packed_rows;
+  BlockPanels k_panels, v_panels;  // of all keys, where the worker keeps them
   BlockKeys keys;
 };
 
@@ -89,6 +95,9 @@ class Attention : public Kernel {
     const int64_t heads = g.batch * (s.heads_are_rows ? g.kv_heads : g.q_heads);
     const int64_t work =
         std::max<int64_t>(1, s.block_rows * g.total_len() * (g.head_size + g.v_head_size));
+    const int workers = context.pool() == nullptr ? 1 : context.pool()->num_threads();
+    for (int i = 0; s.keeps_panels && i < workers; ++i)
+      Kept(s, context.scratch<float>() + i * s.scratch) = -1;
     context.ParallelForWorkers(heads * s.blocks, std::max<int64_t>(1, kGrain / work),
                                [&](int worker, int64_t begin, int64_t end) {
                                  float* scratch = context.scratch<float>() + worker * s.scratch;
@@ -147,12 +156,16 @@ class Attention : public Kernel {
     const AttentionGeometry& g = s.g;
     const int64_t keys = g.total_len();
     s.panels = s.block_rows * s.score_row;
-    s.rows = s.panels + tiles_.tile_cols * g.head_size;
-    s.scratch = s.rows;
+    s.kept = s.panels + tiles_.tile_cols * g.head_size;
+    s.scratch = s.kept;
+    s.keeps_panels = Packs(s, s.block_rows) && s.blocks * g.group() > 1;
     if (Packs(s, s.block_rows)) {
       // The last block may have too few rows for that.
-      s.rows = std::max({s.rows, s.panels + BlockPanelsSize(packed_tiles_, g.head_size, keys),
-                         s.panels + BlockPanelsSize(packed_tiles_, keys, g.v_head_size)});
+      const int64_t k_size = BlockPanelsSize(packed_tiles_, g.head_size, keys);
+      const int64_t v_size = BlockPanelsSize(packed_tiles_, keys, g.v_head_size);
+      s.k_panels = s.kept + kLine;
+      s.v_panels = s.k_panels + (s.keeps_panels ? k_size : 0);
+      s.rows = s.v_panels + (s.keeps_panels ? v_size : std::max(k_size, v_size));
       s.scratch = s.rows + std::max(BlockRowsSize(packed_tiles_, s.block_rows, g.head_size),
                                     BlockRowsSize(packed_tiles_, s.block_rows, keys));
     }
@@ -185,11 +198,13 @@ class Attention : public Kernel {
     b.y = context.out<float>(0) + b.batch * g.y_batch + b.first_head * g.y_head +
           b.first_query * g.y_row;
     b.scores = scratch;
-    b.panels = scratch + s.panels, b.packed_rows = scratch + s.rows;
+    b.panels = scratch + s.panels;
+    b.packed_panels = scratch + s.v_panels, b.packed_rows = scratch + s.rows;
     const bool packs = Packs(s, b.rows);
     b.keys = rows_.KeysOfBlock(context, g, b.batch, b.first_query, s.heads_are_rows ? 1 : b.rows,
                                packs ? packed_tiles_.tile_cols : 1);
     const KeyValues kv = KeysOf(context, g, b.batch, kv_head);
+    if (packs && s.keeps_panels) KeepPanels(s, kv, b.batch * g.kv_heads + kv_head, scratch, b);
     if (packs) {
       PackedScores(s, b, kv);
     } else {
@@ -207,12 +222,31 @@ class Attention : public Kernel {
     }
   }
 
+  static int64_t& Kept(const AttentionState& s, float* scratch) {
+    return *reinterpret_cast<int64_t*>(scratch + s.kept);
+  }
+
+  void KeepPanels(const AttentionState& s, const KeyValues& kv, int64_t head, float* scratch,
+                  Block& b) const {
+    const AttentionGeometry& g = s.g;
+    float *k = scratch + s.k_panels, *v = scratch + s.v_panels;
+    if (int64_t& kept = Kept(s, scratch); kept != head) {
+      PackBlockPanels(packed_tiles_, kv.k, kv.k_row, true, g.head_size, g.total_len(), k);
+      PackBlockPanels(packed_tiles_, kv.v, kv.v_row, false, g.total_len(), g.v_head_size, v);
+      kept = head;
+    }
+    b.k_panels = {k, CeilDiv(g.head_size, packed_tiles_.k_per_word)};
+    b.v_panels = {v, CeilDiv(g.total_len(), packed_tiles_.k_per_word)};
+  }
+
   void PackedScores(const AttentionState& s, const Block& b, const KeyValues& kv) const {
     const int64_t size = s.g.head_size;
     BlockProduct product = {b.rows, b.keys.count(), size};
     product.a = PackBlockRows(packed_tiles_, b.q, b.q_row, false, b.rows, size, b.packed_rows);
-    product.b = PackBlockPanels(packed_tiles_, kv.k + b.keys.all.begin * kv.k_row, kv.k_row, true,
-                                size, product.n, b.panels);
+    product.b = b.k_panels.data != nullptr
+                    ? b.k_panels.FromColumn(b.keys.all.begin)
+                    : PackBlockPanels(packed_tiles_, kv.k + b.keys.all.begin * kv.k_row, kv.k_row,
+                                      true, size, product.n, b.packed_panels);
     product.c = b.scores + b.keys.all.begin, product.c_row = s.score_row;
     Multiply(packed_tiles_, product, [&](int64_t begin, int64_t end) {
       const KeyRange keys = b.keys.Of(begin, end);
@@ -225,8 +259,10 @@ class Attention : public Kernel {
     BlockProduct product = {b.rows, size, b.keys.count()};
     product.a = PackBlockRows(packed_tiles_, b.scores + b.keys.all.begin, s.score_row, false,
                               b.rows, product.k, b.packed_rows);
-    product.b = PackBlockPanels(packed_tiles_, kv.v + b.keys.all.begin * kv.v_row, kv.v_row, false,
-                                product.k, size, b.panels);
+    product.b = b.v_panels.data != nullptr
+                    ? b.v_panels.FromStep(packed_tiles_, b.keys.all.begin)
+                    : PackBlockPanels(packed_tiles_, kv.v + b.keys.all.begin * kv.v_row, kv.v_row,
+                                      false, product.k, size, b.packed_panels);
     product.c = b.y, product.c_row = b.y_row;
     Multiply(packed_tiles_, product, [&](int64_t begin, int64_t end) {
       const KeyRange keys = b.keys.Of(begin, end);
