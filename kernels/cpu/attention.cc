@@ -210,13 +210,16 @@ class Attention : public Kernel {
     } else {
       Scores(s, b, kv);
     }
+    if (packs && packed_tiles_.k_per_word == 2) return CombinePairs(context, s, b, kv);
     for (int64_t r = 0; r < b.rows; ++r) {
       rows_.Softmax(context, g, b.batch, b.first_head + (s.heads_are_rows ? r : 0),
                     b.first_query + (s.heads_are_rows ? 0 : r), b.keys.all,
                     b.scores + r * s.score_row);
     }
     if (packs) {
-      PackedCombine(s, b, kv);
+      const BlockRows p = PackBlockRows(packed_tiles_, b.scores + b.keys.all.begin, s.score_row,
+                                        false, b.rows, b.keys.count(), b.packed_rows);
+      PackedCombine(s, b, kv, p);
     } else {
       Combine(s, b, kv);
     }
@@ -254,11 +257,28 @@ class Attention : public Kernel {
     });
   }
 
-  void PackedCombine(const AttentionState& s, const Block& b, const KeyValues& kv) const {
+  // Probabilities go to pairs as they are computed; their sums divide Y.
+  void CombinePairs(const RunContext& context, const AttentionState& s, const Block& b,
+                    const KeyValues& kv) const {
+    const BlockRows p = PairRowsAt(packed_tiles_, b.keys.count(), b.packed_rows);
+    float factors[BlockKeys::kMostRows];
+    for (int64_t r = 0; r < b.rows; ++r) {
+      factors[r] = rows_.Exponentials(context, s.g, b.batch, b.first_head, b.first_query + r,
+                                      b.keys.all, b.scores + r * s.score_row,
+                                      reinterpret_cast<uint16_t*>(b.packed_rows + r * p.row));
+    }
+    PackedCombine(s, b, kv, p);
+    for (int64_t r = 0; r < b.rows; ++r) {
+      float* y = b.y + r * b.y_row;
+      for (int64_t i = 0; i < s.g.v_head_size; ++i) y[i] *= factors[r];
+    }
+  }
+
+  void PackedCombine(const AttentionState& s, const Block& b, const KeyValues& kv,
+                     const BlockRows& probabilities) const {
     const int64_t size = s.g.v_head_size;
     BlockProduct product = {b.rows, size, b.keys.count()};
-    product.a = PackBlockRows(packed_tiles_, b.scores + b.keys.all.begin, s.score_row, false,
-                              b.rows, product.k, b.packed_rows);
+    product.a = probabilities;
     product.b = b.v_panels.data != nullptr
                     ? b.v_panels.FromStep(packed_tiles_, b.keys.all.begin)
                     : PackBlockPanels(packed_tiles_, kv.v + b.keys.all.begin * kv.v_row, kv.v_row,

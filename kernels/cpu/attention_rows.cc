@@ -6,6 +6,13 @@
 #include "absl/strings/str_cat.h"
 
 namespace onward::kernels::cpu {
+namespace {
+
+const AttentionPairsKernels* PairsOf(Target target) {
+  return (kBf16Targets & MaskOf(target)) == 0 ? nullptr : &kAttentionPairsPerTarget.For(target)();
+}
+
+}  // namespace
 
 AttentionRows::AttentionRows(const AttentionAttributes& attributes, const NodeSpec& spec, int mask,
                              int nonpad, Target target)
@@ -13,7 +20,8 @@ AttentionRows::AttentionRows(const AttentionAttributes& attributes, const NodeSp
       mask_(mask),
       nonpad_(nonpad),
       boolean_mask_(spec.input_dtype(mask) == DType::kBool),
-      kernels_(kAttentionRowsPerTarget.For(target)()) {}
+      kernels_(kAttentionRowsPerTarget.For(target)()),
+      pairs_(PairsOf(target)) {}
 
 absl::Status AttentionRows::CheckTypes(const AttentionAttributes& attributes, const NodeSpec& spec,
                                        int mask) {
@@ -83,26 +91,46 @@ void AttentionRows::FillOutside(KeyRange keys, KeyRange block, float* scores) {
   std::fill(scores + keys.end, scores + block.end, 0.0f);
 }
 
-KeyRange AttentionRows::Softmax(const RunContext& context, const AttentionGeometry& g,
-                                int64_t batch, int64_t head, int64_t query, KeyRange block,
-                                float* scores) const {
-  KeyRange keys = KeysOf(context, g, batch, query);
+AttentionRows::Masked AttentionRows::MaskedKeys(const RunContext& context,
+                                                const AttentionGeometry& g, int64_t batch,
+                                                int64_t head, int64_t query, KeyRange block) const {
+  Masked masked;
+  KeyRange& keys = masked.keys;
+  keys = KeysOf(context, g, batch, query);
   keys.begin = std::clamp(keys.begin, block.begin, block.end);
   keys.end = std::clamp(keys.end, keys.begin, block.end);
-  const float* add = nullptr;
-  const bool* keep = nullptr;
   if (context.has_input(mask_) && keys.begin < keys.end) {
     const int64_t at = batch * g.mask_batch + head * g.mask_head + query * g.mask_row + keys.begin;
     if (boolean_mask_) {
-      keep = context.in<bool>(mask_) + at;
+      masked.keep = context.in<bool>(mask_) + at;
     } else {
-      add = context.in<float>(mask_) + at;
+      masked.add = context.in<float>(mask_) + at;
     }
   }
-  kernels_.softmax(scores + keys.begin, keys.end - keys.begin, ScaleOf(g), add, keep);
+  return masked;
+}
+
+KeyRange AttentionRows::Softmax(const RunContext& context, const AttentionGeometry& g,
+                                int64_t batch, int64_t head, int64_t query, KeyRange block,
+                                float* scores) const {
+  const Masked masked = MaskedKeys(context, g, batch, head, query, block);
+  const KeyRange& keys = masked.keys;
+  kernels_.softmax(scores + keys.begin, keys.end - keys.begin, ScaleOf(g), masked.add, masked.keep);
   // Afterwards: a vector must not be read while parts of it are still being stored.
   FillOutside(keys, block, scores);
   return keys;
+}
+
+float AttentionRows::Exponentials(const RunContext& context, const AttentionGeometry& g,
+                                  int64_t batch, int64_t head, int64_t query, KeyRange block,
+                                  float* scores, uint16_t* to) const {
+  const Masked masked = MaskedKeys(context, g, batch, head, query, block);
+  const KeyRange& keys = masked.keys;
+  const int64_t behind = block.end + (block.end - block.begin) % 2;
+  std::fill(to, to + (keys.begin - block.begin), uint16_t{0});
+  std::fill(to + (keys.end - block.begin), to + (behind - block.begin), uint16_t{0});
+  return pairs_->exponentials(scores + keys.begin, keys.end - keys.begin, ScaleOf(g), masked.add,
+                              masked.keep, to + (keys.begin - block.begin));
 }
 
 }  // namespace onward::kernels::cpu

@@ -2,6 +2,7 @@
 // gradient share them.
 #pragma once
 
+#include "kernels/cpu/simd/attention_pairs.h"
 #include "kernels/cpu/simd/attention_row.h"
 #include "kernels/shapes/attention.h"
 
@@ -47,16 +48,32 @@ class AttentionRows {
   KeyRange Softmax(const RunContext& context, const AttentionGeometry& g, int64_t batch,
                    int64_t head, int64_t query, KeyRange block, float* scores) const;
 
+  // The same, not yet divided by their sum, as bfloat16 at to[j] for keys `block`, and 0 behind the
+  // last of an odd number of them. Returns one over the sum. Only for targets of kBf16Loops.
+  float Exponentials(const RunContext& context, const AttentionGeometry& g, int64_t batch,
+                     int64_t head, int64_t query, KeyRange block, float* scores,
+                     uint16_t* to) const;
+
   // 0 in `block` outside of `keys`.
   static void FillOutside(KeyRange keys, KeyRange block, float* scores);
 
   const AttentionRowKernels& kernels() const { return kernels_; }
 
  private:
+  // Some keys of a query, and what masks them; null: nothing.
+  struct Masked {
+    KeyRange keys;
+    const float* add = nullptr;
+    const bool* keep = nullptr;
+  };
+  Masked MaskedKeys(const RunContext& context, const AttentionGeometry& g, int64_t batch,
+                    int64_t head, int64_t query, KeyRange block) const;
+
   const AttentionAttributes attributes_;
   const int mask_, nonpad_;
   const bool boolean_mask_;
   const AttentionRowKernels& kernels_;
+  const AttentionPairsKernels* pairs_;  // null: the target has none
 };
 
 }  // namespace onward::kernels::cpu

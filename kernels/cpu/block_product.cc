@@ -38,6 +38,10 @@ int64_t BlockRowsSize(const GemmTileKernels& tiles, int64_t rows, int64_t k) {
   return tiles.k_per_word == 1 ? 0 : rows * RowWords(tiles, k);
 }
 
+BlockRows PairRowsAt(const GemmTileKernels& tiles, int64_t k, float* to) {
+  return {to, RowWords(tiles, k), 1};
+}
+
 BlockRows PackBlockRows(const GemmTileKernels& tiles, const float* a, int64_t stride,
                         bool transposed, int64_t rows, int64_t k, float* to) {
   if (tiles.k_per_word == 1) {

@@ -32,6 +32,8 @@ struct BlockRows {
   int64_t row = 0, step = 0;  // strides of r and of words; one of them is 1
 };
 int64_t BlockRowsSize(const GemmTileKernels& tiles, int64_t rows, int64_t k);  // floats
+// Rows of pairs at `to`, which the caller writes: numbers of bfloat16, zero behind an odd last one.
+BlockRows PairRowsAt(const GemmTileKernels& tiles, int64_t k, float* to);
 // A[r, k] at a[r * stride + k], or at a[k * stride + r] when `transposed`.
 BlockRows PackBlockRows(const GemmTileKernels& tiles, const float* a, int64_t stride,
                         bool transposed, int64_t rows, int64_t k, float* to);

@@ -1,5 +1,6 @@
-// Activations of sums of products of bfloat16, whose operands were rounded to 2^-9: within 2^-12 of
-// the exact result, of Gelu below zero within 2^-10. Polynomials are minimax fits. NaN stays NaN.
+// Activations and powers of sums of products of bfloat16, whose operands were rounded to 2^-9:
+// within 2^-12 of the exact result, of Gelu below zero within 2^-10. Polynomials are minimax fits.
+// NaN stays NaN.
 #pragma once
 
 #include "kernels/cpu/simd/math_inl.h"
@@ -7,14 +8,16 @@
 namespace onward::kernels::cpu::ONWARD_TARGET {
 namespace rounded {
 
-// 1 / (1 + 2^z).
-ONWARD_INLINE Vec Logistic(Vec z) {
+// 2^z.
+ONWARD_INLINE Vec Power(Vec z) {
   constexpr int kFloor = 0x09;  // z - floor(z), which is 0 for infinities
   const Vec fraction = _mm512_maskz_reduce_ps(0xffff, z, kFloor);
-  const Vec power =
-      Polynomial(fraction, 0.99992522f, 0.69583353f, 0.22606716f, 0.07802452f);  // 2^fraction
-  return _mm512_maskz_rcp14_ps(0xffff, Scale(power, z) + 1.0f);                  // by floor(z)
+  const Vec power = Polynomial(fraction, 0.99992522f, 0.69583353f, 0.22606716f, 0.07802452f);
+  return Scale(power, z);  // by floor(z)
 }
+
+// 1 / (1 + 2^z).
+ONWARD_INLINE Vec Logistic(Vec z) { return _mm512_maskz_rcp14_ps(0xffff, Power(z) + 1.0f); }
 
 ONWARD_INLINE Vec Sigmoid(Vec x) { return Logistic(x * -1.44269504f); }
 ONWARD_INLINE Vec Silu(Vec x) { return x * Sigmoid(x); }
