@@ -1,0 +1,52 @@
+// Winograd's transforms along one axis; see winograd.h.
+#pragma once
+
+#include "kernels/cpu/simd/vec_inl.h"
+
+namespace onward::kernels::cpu::ONWARD_TARGET {
+
+// Along one axis: `Window` is B^T and `Output` A^T of the paper.
+template <int kOutput>
+struct WinogradAxis;
+
+template <>
+struct WinogradAxis<2> {
+  static ONWARD_INLINE void Window(const Vec (&d)[4], Vec (&v)[4]) {
+    v[0] = d[2] - d[0];
+    v[1] = d[1] + d[2];
+    v[2] = d[2] - d[1];
+    v[3] = d[3] - d[1];
+  }
+  static ONWARD_INLINE void Output(const Vec (&m)[4], Vec (&y)[2]) {
+    y[0] = m[0] + (m[1] + m[2]);
+    y[1] = (m[1] - m[2]) + m[3];
+  }
+};
+
+template <>
+struct WinogradAxis<4> {
+  static constexpr float kA = 0.75f, kB = 1.5f;
+  static constexpr float kAA = kA * kA, kBB = kB * kB;
+
+  static ONWARD_INLINE void Window(const Vec (&d)[6], Vec (&v)[6]) {
+    const Vec product = Set(kAA * kBB), sum = Set(-(kAA + kBB));
+    v[0] = Fma(product, d[0], Fma(sum, d[2], d[4]));
+    v[5] = Fma(product, d[1], Fma(sum, d[3], d[5]));
+    const Vec even_a = Fma(Set(-kBB), d[2], d[4]), odd_a = Fma(Set(-kBB), d[1], d[3]);
+    v[1] = Fma(Set(kA), odd_a, even_a);
+    v[2] = Fma(Set(-kA), odd_a, even_a);
+    const Vec even_b = Fma(Set(-kAA), d[2], d[4]), odd_b = Fma(Set(-kAA), d[1], d[3]);
+    v[3] = Fma(Set(kB), odd_b, even_b);
+    v[4] = Fma(Set(-kB), odd_b, even_b);
+  }
+  static ONWARD_INLINE void Output(const Vec (&m)[6], Vec (&y)[4]) {
+    const Vec even_a = m[1] + m[2], odd_a = m[1] - m[2];
+    const Vec even_b = m[3] + m[4], odd_b = m[3] - m[4];
+    y[0] = m[0] + (even_a + even_b);
+    y[1] = Fma(Set(kA), odd_a, odd_b * Set(kB));
+    y[2] = Fma(Set(kAA), even_a, even_b * Set(kBB));
+    y[3] = Fma(Set(kAA * kA), odd_a, Fma(Set(kBB * kB), odd_b, m[5]));
+  }
+};
+
+}  // namespace onward::kernels::cpu::ONWARD_TARGET
