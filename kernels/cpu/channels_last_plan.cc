@@ -70,18 +70,6 @@ void SetWindow(const RunTileSizes& tiles, const PatchWindow& w, const ChannelsLa
   s.runs = {offsets, static_cast<size_t>(runs.count)};
 }
 
-// Pieces of all, or of `most` at most and down to a third of it, with which the workers end first;
-// the larger ones of equals. `copies`: of the whole.
-int64_t BalancedPiece(int64_t count, int64_t most, int64_t copies, int64_t workers) {
-  if (count <= most) return std::max<int64_t>(1, count);
-  int64_t best = most, least = INT64_MAX;
-  for (int64_t piece = most; piece > 0 && piece >= most / 3; --piece) {
-    const int64_t time = CeilDiv(CeilDiv(count, piece) * copies, workers) * piece;
-    if (time < least) best = piece, least = time;
-  }
-  return best;
-}
-
 // Enough chunks for the threads, each of many pixels, which share the filters in the caches and
 // the rows of overlapping windows.
 void Cut(const RunTileSizes& tiles, const PatchWindow& w, const ChannelsLastForm& form,
@@ -104,6 +92,16 @@ void Cut(const RunTileSizes& tiles, const PatchWindow& w, const ChannelsLastForm
 }
 
 }  // namespace
+
+int64_t BalancedPiece(int64_t count, int64_t most, int64_t copies, int64_t workers) {
+  if (count <= most) return std::max<int64_t>(1, count);
+  int64_t best = most, least = INT64_MAX;
+  for (int64_t piece = most; piece > 0 && piece >= most / 3; --piece) {
+    const int64_t time = CeilDiv(CeilDiv(count, piece) * copies, workers) * piece;
+    if (time < least) best = piece, least = time;
+  }
+  return best;
+}
 
 FilterRuns RunsOf(int64_t kernel_h, int64_t kernel_w, FilterForm form, int64_t channels) {
   if (form == FilterForm::kRows) return {kernel_h, 1, kernel_w * channels};

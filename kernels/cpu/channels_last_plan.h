@@ -27,6 +27,10 @@ struct FilterRuns {
 // `channels`: of a group.
 FilterRuns RunsOf(int64_t kernel_h, int64_t kernel_w, FilterForm form, int64_t channels);
 
+// Pieces of all, or of `most` at most and down to a third of it, with which the workers end first;
+// the larger ones of equals. `copies`: of the whole.
+int64_t BalancedPiece(int64_t count, int64_t most, int64_t copies, int64_t workers);
+
 struct ChannelsLastPlan {
   ChannelsLast image;
   bool depthwise = false;

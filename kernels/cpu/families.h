@@ -15,6 +15,7 @@ KernelList ConvGradientBf16Kernels();
 KernelList ChannelsLastConvKernels();
 KernelList ChannelsLastLayoutKernels();
 KernelList ChannelsLastPoolKernels();
+KernelList ChannelsLastWinogradKernels();
 KernelList ConvBf16Kernels();
 KernelList ConvKernels();
 KernelList ConvVolumeKernels();

@@ -13,6 +13,7 @@ const std::vector<KernelEntry>& CpuKernels() {
         cpu::DepthwiseConvKernels,
         cpu::PointwiseDepthwiseConvKernels,
         cpu::ConvBf16Kernels,
+        cpu::ChannelsLastWinogradKernels,
         cpu::ChannelsLastConvKernels,
         cpu::ChannelsLastLayoutKernels,
         cpu::ChannelsLastPoolKernels,

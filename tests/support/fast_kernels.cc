@@ -83,8 +83,8 @@ int ExpectFastKernels(const OpCase& c, uint64_t constants, Precision precision) 
   });
 }
 
-int ExpectWinogradKernels(const OpCase& c, uint64_t constants) {
-  return ExpectKernels(c, constants, Precision::kDefault, IsWinograd);
+int ExpectWinogradKernels(const OpCase& c, uint64_t constants, Precision precision) {
+  return ExpectKernels(c, constants, precision, IsWinograd);
 }
 
 int ExpectDirectKernels(const OpCase& c, uint64_t constants) {

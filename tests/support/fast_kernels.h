@@ -27,7 +27,8 @@ int ExpectFastKernels(const cases::OpCase& op_case, uint64_t constants = 0,
                       Precision precision = Precision::kDefault);
 
 // The same for convolutions by Winograd alone.
-int ExpectWinogradKernels(const cases::OpCase& op_case, uint64_t constants);
+int ExpectWinogradKernels(const cases::OpCase& op_case, uint64_t constants,
+                          Precision precision = Precision::kDefault);
 
 // The same for direct convolutions alone.
 int ExpectDirectKernels(const cases::OpCase& op_case, uint64_t constants);

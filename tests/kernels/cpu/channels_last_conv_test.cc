@@ -7,6 +7,7 @@
 #include <random>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/cpu/targets.h"
 #include "tests/kernels/cpu/conv_case.h"
 
 namespace onward::kernels {
@@ -142,6 +143,45 @@ TEST_F(ChannelsLastConv, KeepsNaNToItsPixels) {
       EXPECT_EQ(ExpectFastKernels(c, 2, Precision::kFast), testing::NumBf16Targets());
     }
   }
+}
+
+// Of 3x3 taps, for processors without tiles of AMX.
+TEST_F(ChannelsLastConv, ByWinograd) {
+  int ran = 0;
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    std::mt19937 random(seed);
+    const int64_t channels = Draw(random, 16, 90), filters = Draw(random, 40, 110);
+    Window window = {{3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}};
+    for (int axis = 0; axis < 2; ++axis)
+      window.begin[axis] = Draw(random, 0, 2), window.end[axis] = Draw(random, 0, 2);
+    const Dims dims = {Draw(random, 1, 2), channels, Draw(random, 9, 30), Draw(random, 9, 30)};
+    OpCase c;
+    c.domain = "onward";
+    c.op = "ChannelsLastFusedConv";
+    c.name = absl::StrCat(DimsString(dims), " to ", filters);
+    c.attributes = AttributesOf(window, 1);
+    c.attributes.Set("activation", "relu");
+    c.rtol = kRounding, c.atol = 1e-3;
+    const Tensor x = RandomBFloats(dims, random);
+    const Tensor w = RandomBFloats({filters, channels, 3, 3}, random);
+    const Tensor bias = Draw(random, 0, 1) == 0 ? RandomBFloats({filters}, random) : Tensor();
+    const Tensor y = Convolve(x, w, bias, 1, window);
+    for (const bool has_residual : {false, true}) {
+      const Tensor residual = RandomBFloats(y.dims(), random);
+      Tensor expected(DType::kFloat32, y.dims());
+      for (int64_t i = 0; i < y.num_elements(); ++i) {
+        const float sum = y.data<float>()[i] + (has_residual ? residual.data<float>()[i] : 0.0f);
+        expected.mutable_data<float>()[i] = std::max(sum, 0.0f);
+      }
+      c.expected = {NarrowLast(expected)};
+      c.inputs = {NarrowLast(x), w, bias};
+      if (has_residual) c.inputs.push_back(NarrowLast(residual));
+      ran += testing::ExpectWinogradKernels(c, 2, Precision::kFast);
+    }
+  }
+  const bool has_tiles = (cpu::AllowedTargets() & cpu::MaskOf(cpu::Target::kAmx)) != 0;
+  EXPECT_GT(ran, has_tiles ? -1 : 20);
 }
 
 TEST_F(ChannelsLastConv, TurnsAndScalesImages) {
