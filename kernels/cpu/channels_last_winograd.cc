@@ -237,12 +237,14 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeLastWinograd(const NodeSpec& spec) {
   if (!FitsWinograd(attributes, w->dims()))
     return absl::UnimplementedError("3x3 taps, one group, strides and dilations of 1 only");
   const int64_t filters = w->dims()[0], channels = w->dims()[1];
+  // Rows and columns that are not known are taken to be many.
   const auto& y = spec.output_type(0).shape;
-  if (!y || !(*y)[1].known() || !(*y)[2].known())
-    return absl::UnimplementedError("images of known size only");
-  const int64_t tiles = CeilDiv((*y)[1].value(), kTile) * CeilDiv((*y)[2].value(), kTile);
+  const auto size = [&](size_t axis) {
+    return y && (*y)[axis].known() ? (*y)[axis].value() : int64_t{1} << 10;
+  };
+  const int64_t tiles = CeilDiv(size(1), kTile) * CeilDiv(size(2), kTile);
   const auto c = static_cast<double>(channels), f = static_cast<double>(filters);
-  const auto pixels = static_cast<double>((*y)[1].value() * (*y)[2].value());
+  const auto pixels = static_cast<double>(size(1) * size(2));
   if (channels < kLeastChannels || kFrequencies * channels * filters > kFilterFloats ||
       CostOfPairs(pixels, c, f) < CostOfTiles(static_cast<double>(tiles), c, f))
     return absl::UnimplementedError("sums of products take less time for these sizes");
