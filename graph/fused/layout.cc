@@ -12,19 +12,21 @@ std::vector<Expr> ToChannelsFirst(const FormulaCall& call) {
   return {Cast(expr::Transpose(call.input(0), {0, 3, 1, 2}), DType::kFloat32)};
 }
 
-// x * s, a factor for each channel.
+// x * s + b, a factor and a term for each channel.
 std::vector<Expr> ChannelsLastScale(const FormulaCall& call) {
   const Expr s = expr::Transpose(call.input(1), {0, 2, 3, 1});
-  return {Cast(Cast(call.input(0), DType::kFloat32) * s, DType::kBFloat16)};
+  Expr y = Cast(call.input(0), DType::kFloat32) * s;
+  if (call.has_input(2)) y = y + expr::Transpose(call.input(2), {0, 2, 3, 1});
+  return {Cast(y, DType::kBFloat16)};
 }
 
 }  // namespace
 
 std::vector<FormulaOp> LayoutOps() {
-  return {
-      {"ChannelsLastScale (x: X, s: S) -> (y: X) where X = bfloat16, S = float", ChannelsLastScale},
-      {"ToChannelsFirst (x: X) -> (y: Y) where X = bfloat16, Y = float", ToChannelsFirst},
-      {"ToChannelsLast (x: X) -> (y: Y) where X = float, Y = bfloat16", ToChannelsLast}};
+  return {{"ChannelsLastScale (x: X, s: S, b: S?) -> (y: X) where X = bfloat16, S = float",
+           ChannelsLastScale},
+          {"ToChannelsFirst (x: X) -> (y: Y) where X = bfloat16, Y = float", ToChannelsFirst},
+          {"ToChannelsLast (x: X) -> (y: Y) where X = float, Y = bfloat16", ToChannelsLast}};
 }
 
 }  // namespace onward::fused

@@ -32,18 +32,16 @@ bool IsConv(const Graph& graph, const Node& node) {
 struct SideBySide {
   const Tensor* filters = nullptr;  // [channels, filters, height, width]
   const Tensor* bias = nullptr;
-  int64_t in_h = 0, in_w = 0;
+  SymbolicDims x;
 };
 
 std::optional<SideBySide> ReadSideBySide(const Graph& graph, const Node& node) {
   if (!node.Is("ConvTranspose") || !IsFloatImage(graph, node.inputs[0])) return std::nullopt;
-  const SymbolicDims& x = *graph.type(node.inputs[0]).shape;
   SideBySide found;
+  found.x = *graph.type(node.inputs[0]).shape;
   found.filters = FixedConstant(graph, node.inputs[1]);
-  if (found.filters == nullptr || found.filters->rank() != 4 || !x[2].known() || !x[3].known() ||
-      found.filters->num_elements() == 0)
+  if (found.filters == nullptr || found.filters->rank() != 4 || found.filters->num_elements() == 0)
     return std::nullopt;
-  found.in_h = x[2].value(), found.in_w = x[3].value();
   if (const ValueId bias = InputOf(node, 2); bias.valid()) {
     found.bias = FixedConstant(graph, bias);
     if (found.bias == nullptr) return std::nullopt;
@@ -142,7 +140,8 @@ std::optional<Patch> Transposed(const Graph& graph, NodeId root) {
   const std::optional<SideBySide> found = ReadSideBySide(graph, node);
   if (!found) return std::nullopt;
   const ValueId last = LastOf(graph, node.inputs[0]);
-  if (!last.valid() && !IsTaken(graph, node.outputs[0])) return std::nullopt;
+  const bool is_sized = found->x[2].known() && found->x[3].known();
+  if (!last.valid() && !(is_sized && IsTaken(graph, node.outputs[0]))) return std::nullopt;
   const DimsView dims = found->filters->dims();
   const int64_t filters = dims[1], height = dims[2], width = dims[3];
   Patch patch(graph);
@@ -150,17 +149,25 @@ std::optional<Patch> Transposed(const Graph& graph, NodeId root) {
                                  patch.AddConstant("filters", PixelFilters(*found->filters))};
   if (found->bias != nullptr)
     inputs.push_back(patch.AddConstant("bias", RepeatedBias(*found->bias, height * width)));
-  const auto reshaped = [&](ValueId x, std::vector<int64_t> dims) {
-    const auto rank = static_cast<int64_t>(dims.size());
-    return patch.AddNode("Reshape",
-                         {x, patch.AddConstant("shape", Tensor::Of<int64_t>({rank}, dims))});
+  const auto numbers = [&](std::vector<int64_t> values) {
+    const auto count = static_cast<int64_t>(values.size());
+    return patch.AddConstant("shape", Tensor::Of<int64_t>({count}, values));
+  };
+  // The result's, [batch, rows, columns, filters].
+  const auto shape = [&] {
+    if (is_sized)
+      return numbers({0, found->x[2].value() * height, found->x[3].value() * width, filters});
+    const ValueId given = patch.AddNode("Shape", {last});
+    const ValueId sizes = patch.AddNode("Mul", {given, numbers({1, height, width, 0})});
+    return patch.AddNode("Add", {sizes, numbers({0, 0, 0, filters})});
   };
   const ValueId pixels =
       patch.AddNode("ChannelsLastFusedConv", std::move(inputs), {}, kOnwardDomain);
+  const ValueId windows =
+      patch.AddNode("Reshape", {pixels, numbers({0, 0, 0, height, width * filters})});
   const ValueId rows =
-      patch.AddNode("Transpose", {reshaped(pixels, {0, 0, 0, height, width * filters})},
-                    {{"perm", std::vector<int64_t>{0, 1, 3, 2, 4}}});
-  const ValueId image = reshaped(rows, {0, found->in_h * height, found->in_w * width, filters});
+      patch.AddNode("Transpose", {windows}, {{"perm", std::vector<int64_t>{0, 1, 3, 2, 4}}});
+  const ValueId image = patch.AddNode("Reshape", {rows, shape()});
   patch.Replace(node.outputs[0], ToFirst(patch, image));
   return patch;
 }

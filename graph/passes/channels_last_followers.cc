@@ -46,10 +46,10 @@ bool IsSplit(const Graph& graph, const Node& node) {
          node.attributes.Int("axis", 0) == 1;
 }
 
+// Axes are broadcast alike in either layout.
 bool IsSum(const Graph& graph, const Node& node) {
   return node.Is("Add") && IsFloatImage(graph, node.inputs[0]) &&
-         IsFloatImage(graph, node.inputs[1]) &&
-         SameShape(graph.type(node.inputs[0]), graph.type(node.inputs[1]));
+         IsFloatImage(graph, node.inputs[1]);
 }
 
 bool HaveSameChannels(const Graph& graph, ValueId a, ValueId b) {
@@ -68,6 +68,41 @@ ValueId ScaledImage(const Graph& graph, const Node& node) {
       return image;
   }
   return {};
+}
+
+// A constant number, or one for each channel of the image that is the other operand of Mul or Add.
+struct ChannelNumbers {
+  ValueId image;
+  const Tensor* numbers = nullptr;
+  int64_t channels = 0;
+
+  // [1, channels, 1, 1]
+  Tensor Spread() const {
+    Tensor spread(DType::kFloat32, Dims{1, channels, 1, 1});
+    for (int64_t c = 0; c < channels; ++c)
+      spread.mutable_data<float>()[c] =
+          numbers->data<float>()[numbers->num_elements() == 1 ? 0 : c];
+    return spread;
+  }
+};
+
+std::optional<ChannelNumbers> ReadChannelNumbers(const Graph& graph, const Node& node) {
+  if (!node.Is("Mul") && !node.Is("Add")) return std::nullopt;
+  for (size_t i = 0; i < 2; ++i) {
+    ChannelNumbers found;
+    found.image = node.inputs[i];
+    found.numbers = FixedConstant(graph, node.inputs[1 - i]);
+    if (found.numbers == nullptr || !IsFloatImage(graph, found.image)) continue;
+    const Dim channels = (*graph.type(found.image).shape)[1];
+    const DimsView dims = found.numbers->dims();
+    const int64_t count = found.numbers->num_elements();
+    const bool is_each =
+        dims.size() >= 3 && dims.size() <= 4 && dims[dims.size() - 3] == count && dims.back() == 1;
+    if (!channels.known() || dims.size() > 4 || (count != 1 && !is_each)) continue;
+    found.channels = channels.value();
+    if (count == 1 || count == found.channels) return found;
+  }
+  return std::nullopt;
 }
 
 // The constant scales or sizes of a Resize of all four axes.
@@ -129,8 +164,42 @@ std::optional<Patch> GlobalAverage(const Graph& graph, NodeId root) {
   return patch;
 }
 
+// The factors are ones, or those of a scale that nothing else reads.
+std::optional<Patch> Shift(const Graph& graph, NodeId root) {
+  const Node& node = graph.node(root);
+  const auto found = ReadChannelNumbers(graph, node);
+  ValueId x = found ? LastOf(graph, found->image) : ValueId();
+  if (!x.valid()) return std::nullopt;
+  Patch patch(graph);
+  ValueId factors;
+  if (const NodeId maker = Maker(graph, x); maker.valid()) {
+    const Node& scale = graph.node(maker);
+    if (scale.Is("ChannelsLastScale", kOnwardDomain) && NumInputs(scale) == 2 &&
+        ReadOnce(graph, x) && ReadOnce(graph, found->image))
+      x = scale.inputs[0], factors = scale.inputs[1];
+  }
+  if (!factors.valid()) {
+    Tensor ones(DType::kFloat32, Dims{1, found->channels, 1, 1});
+    std::fill_n(ones.mutable_data<float>(), ones.num_elements(), 1.0f);
+    factors = patch.AddConstant("ones", std::move(ones));
+  }
+  const ValueId terms = patch.AddConstant("terms", found->Spread());
+  const ValueId y = patch.AddNode("ChannelsLastScale", {x, factors, terms}, {}, kOnwardDomain);
+  patch.Replace(node.outputs[0], ToFirst(patch, y));
+  return patch;
+}
+
 std::optional<Patch> Scale(const Graph& graph, NodeId root) {
   const Node& node = graph.node(root);
+  if (const auto found = ReadChannelNumbers(graph, node)) {
+    const ValueId x = LastOf(graph, found->image);
+    if (!x.valid()) return std::nullopt;
+    Patch patch(graph);
+    const ValueId factors = patch.AddConstant("factors", found->Spread());
+    const ValueId y = patch.AddNode("ChannelsLastScale", {x, factors}, {}, kOnwardDomain);
+    patch.Replace(node.outputs[0], ToFirst(patch, y));
+    return patch;
+  }
   const ValueId image = ScaledImage(graph, node);
   const ValueId x = LastOf(graph, image);
   if (!x.valid()) return std::nullopt;
@@ -219,6 +288,7 @@ constexpr Rule kRules[] = {
     {"channels_last_mean", "ReduceMean", GlobalAverage},
     {"channels_last_scale", "Mul", Scale},
     {"channels_last_concat", "Concat", Channels},
+    {"channels_last_scale", "Add", Shift},
     {"channels_last_sum", "Add", Sum},
     {"channels_last_split", "Split", Parts},
     {"channels_last_resize", "Resize", Resize},
@@ -229,7 +299,7 @@ constexpr Rule kRules[] = {
 bool IsFollower(const Graph& graph, const Node& node) {
   return IsMaxPool(graph, node) || IsAveragePool(graph, node) || IsConcat(graph, node) ||
          IsSum(graph, node) || IsSplit(graph, node) || ResizedTo(graph, node) != nullptr ||
-         ScaledImage(graph, node).valid();
+         ScaledImage(graph, node).valid() || ReadChannelNumbers(graph, node);
 }
 
 bool FollowsImage(const Graph& graph, const Node& node, ValueId image) {
@@ -237,6 +307,7 @@ bool FollowsImage(const Graph& graph, const Node& node, ValueId image) {
     return std::all_of(node.inputs.begin(), node.inputs.end(),
                        [&](ValueId x) { return MayComeLast(graph, x); });
   }
+  if (const auto found = ReadChannelNumbers(graph, node)) return found->image == image;
   if (node.Is("Mul")) return ScaledImage(graph, node) == image;
   return node.inputs[0] == image && (IsFollower(graph, node) || IsGlobalAverage(graph, node));
 }

@@ -70,13 +70,10 @@ class LastScale : public Kernel {
   explicit LastScale(const ChannelsLastLoops& loops) : loops_(loops) {}
 
   absl::Status Bind(BindContext& context) const override {
-    const DimsView x = context.input_dims(0), s = context.input_dims(1);
-    if (x.size() != 4 || s != DimsView(Dims{x[0], x[3], 1, 1})) {
-      return absl::InvalidArgumentError(absl::StrCat("s ", DimsString(s),
-                                                     " has not a factor for "
-                                                     "each channel of x ",
-                                                     DimsString(x)));
-    }
+    const DimsView x = context.input_dims(0);
+    if (x.size() != 4) return absl::InvalidArgumentError("x has not two spatial axes");
+    ONWARD_RETURN_IF_ERROR(CheckNumbers(context, 1, "factor", x));
+    if (context.has_input(2)) ONWARD_RETURN_IF_ERROR(CheckNumbers(context, 2, "term", x));
     context.SetOutput(0, x);
     context.AllowInPlace(0, 0);
     return absl::OkStatus();
@@ -86,10 +83,14 @@ class LastScale : public Kernel {
     const DimsView x = context.input(0).dims;
     const int64_t channels = x[3], pixels = x[1] * x[2];
     if (context.output(0).num_elements() == 0) return absl::OkStatus();
+    const auto numbers = [&](int input, int64_t image) {
+      return context.in<float>(input) + (context.input(input).dim(0) == 1 ? 0 : image * channels);
+    };
+    const bool has_terms = context.has_input(2);
     context.ParallelFor(x[0] * pixels, CeilDiv(kGrain, channels), [&](int64_t begin, int64_t end) {
       for (int64_t p = begin; p < end; ++p) {
-        loops_.scale(context.in<uint16_t>(0) + p * channels,
-                     context.in<float>(1) + p / pixels * channels, channels,
+        loops_.scale(context.in<uint16_t>(0) + p * channels, numbers(1, p / pixels),
+                     has_terms ? numbers(2, p / pixels) : nullptr, channels,
                      context.out<uint16_t>(0) + p * channels);
       }
     });
@@ -97,6 +98,17 @@ class LastScale : public Kernel {
   }
 
  private:
+  // A number for each channel, of each image or of all.
+  static absl::Status CheckNumbers(const BindContext& context, int input, const char* what,
+                                   DimsView x) {
+    const DimsView dims = context.input_dims(input);
+    if (dims == DimsView(Dims{x[0], x[3], 1, 1}) || dims == DimsView(Dims{1, x[3], 1, 1}))
+      return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat("input ", input, " ", DimsString(dims),
+                                                   " has not a ", what, " for each channel of x ",
+                                                   DimsString(x)));
+  }
+
   const ChannelsLastLoops& loops_;
 };
 

@@ -18,8 +18,9 @@ struct ChannelsLastLoops {
   // y[i] = the greatest of x[t * step + i], t < taps, and, unless `first`, of y[i]; i < count.
   void (*greatest)(const uint16_t* x, int64_t step, int64_t taps, bool first, int64_t count,
                    uint16_t* y);
-  // y[i] = x[i] * factors[i].
-  void (*scale)(const uint16_t* x, const float* factors, int64_t count, uint16_t* y);
+  // y[i] = x[i] * factors[i] + terms[i]; `terms` null: zeros.
+  void (*scale)(const uint16_t* x, const float* factors, const float* terms, int64_t count,
+                uint16_t* y);
   // y[i] = x[i * x_step] + z[i * z_step]; the steps are 0 or 1.
   void (*sum)(const uint16_t* x, int64_t x_step, const uint16_t* z, int64_t z_step, int64_t count,
               uint16_t* y);

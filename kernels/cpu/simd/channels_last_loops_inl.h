@@ -89,10 +89,12 @@ inline void Greatest(const uint16_t* x, int64_t step, int64_t taps, bool first, 
   }
 }
 
-inline void Scale(const uint16_t* x, const float* factors, int64_t count, uint16_t* y) {
+inline void Scale(const uint16_t* x, const float* factors, const float* terms, int64_t count,
+                  uint16_t* y) {
   for (int64_t i = 0; i < count; i += kLanes) {
     const int n = count - i < kLanes ? static_cast<int>(count - i) : kLanes;
-    StoreBf16(y + i, LoadBf16N(x + i, n) * LoadLanes(factors + i, n), n);
+    const Vec term = terms == nullptr ? Vec{} : LoadLanes(terms + i, n);
+    StoreBf16(y + i, Fma(LoadBf16N(x + i, n), LoadLanes(factors + i, n), term), n);
   }
 }
 

@@ -85,6 +85,25 @@ TEST(PutFloatsChannelsLast, ThroughSumsAndSplits) {
             "y = Identity(e)\n");
 }
 
+// Numbers for all pixels of a channel, or of the image.
+TEST(PutFloatsChannelsLast, ThroughFactorsAndTerms) {
+  const std::string head =
+      "g (float[1,2,4,4] x) => (float[1,2,4,4] y) <float[2,2,1,1] w = {1, 2, 3, 4}, "
+      "float[1] two = {2}, float[2,1,1] each = {3, 4}> {a = Conv(x, w) ";
+  EXPECT_EQ(Last(head + "b = Mul(a, two) c = Add(each, b) y = Identity(c)}"),
+            "a_ChannelsLastFusedConv = onward.ChannelsLastFusedConv(x, w)\n"
+            "c_ChannelsLastScale = "
+            "onward.ChannelsLastScale(a_ChannelsLastFusedConv, factors, terms)\n"
+            "c = onward.ToChannelsFirst(c_ChannelsLastScale)\n"
+            "y = Identity(c)\n");
+  EXPECT_EQ(Last(head + "b = Add(a, two) y = Conv(b, w)}"),
+            "a_ChannelsLastFusedConv = onward.ChannelsLastFusedConv(x, w)\n"
+            "b_ChannelsLastScale = "
+            "onward.ChannelsLastScale(a_ChannelsLastFusedConv, ones, terms)\n"
+            "y_ChannelsLastFusedConv = onward.ChannelsLastFusedConv(b_ChannelsLastScale, w)\n"
+            "y = onward.ToChannelsFirst(y_ChannelsLastFusedConv)\n");
+}
+
 TEST(PutFloatsChannelsLast, ThroughMeansOfWindows) {
   EXPECT_EQ(Last("g (float[1,2,4,4] x) => (float[1,2,2,3] y) <float[2,2,1,1] w = {1, 2, 3, 4}> {"
                  "a = Conv(x, w) b = AveragePool <kernel_shape = [2, 2], strides = [2, 1]> (a) "
@@ -138,6 +157,22 @@ TEST(PutFloatsChannelsLast, TransposedConvolutionsWithoutOverlap) {
   EXPECT_EQ(Last(transposed + "2, 1], output_padding = [0, 0], dilations = [1, 1], pads = [1, 0, "
                               "1, 0], output_shape = [8, 4]> (a, v, b)}"),
             "a = Conv(x, w)\ny = ConvTranspose(a, v, b)\n");
+}
+
+TEST(PutFloatsChannelsLast, TransposedConvolutionsOfAnySize) {
+  EXPECT_EQ(Last("g (float[1,2,h,w] x) => (float[1,2,h2,w2] y) <float[2,2,1,1] v = {1, 2, 3, 4}, "
+                 "float[2,2,2,2] u = {1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 6, 7, 8}> {"
+                 "a = Conv(x, v) y = ConvTranspose <strides = [2, 2]> (a, u)}"),
+            "a_ChannelsLastFusedConv = onward.ChannelsLastFusedConv(x, v)\n"
+            "y_ChannelsLastFusedConv = "
+            "onward.ChannelsLastFusedConv(a_ChannelsLastFusedConv, filters)\n"
+            "y_Reshape = Reshape(y_ChannelsLastFusedConv, shape)\n"
+            "y_Transpose = Transpose(y_Reshape)\n"
+            "y_Shape = Shape(a_ChannelsLastFusedConv)\n"
+            "y_Mul = Mul(y_Shape, shape_1)\n"
+            "y_Add = Add(y_Mul, shape_2)\n"
+            "y_Reshape_1 = Reshape(y_Transpose, y_Add)\n"
+            "y = onward.ToChannelsFirst(y_Reshape_1)\n");
 }
 
 TEST(PutFloatsChannelsLast, LeavesWhatIsAlone) {

@@ -201,6 +201,12 @@ TEST_F(ChannelsLastConv, TurnsAndScalesImages) {
       scaled.mutable_data<float>()[i] = x.data<float>()[i] * s.data<float>()[i / (5 * 23)];
     c.op = "ChannelsLastScale", c.inputs = {NarrowLast(x), s}, c.expected = {NarrowLast(scaled)};
     EXPECT_EQ(ExpectFastKernels(c, 0, Precision::kFast), testing::NumBf16Targets());
+    const Tensor terms = RandomBFloats({1, channels, 1, 1}, random);
+    for (int64_t i = 0; i < x.num_elements(); ++i)
+      scaled.mutable_data<float>()[i] += terms.data<float>()[i / (5 * 23) % channels];
+    c.inputs.push_back(terms), c.expected = {NarrowLast(scaled)};
+    c.rtol = kRounding, c.atol = 1e-6;
+    EXPECT_EQ(ExpectFastKernels(c, 0, Precision::kFast), testing::NumBf16Targets());
   }
 }
 
