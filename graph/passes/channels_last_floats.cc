@@ -80,20 +80,6 @@ Tensor RepeatedBias(const Tensor& bias, int64_t places) {
   return repeated;
 }
 
-// Returns whether some reader works with the channels last, too.
-bool IsTaken(const Graph& graph, ValueId value) {
-  for (const NodeId id : graph.users(value)) {
-    const Node& reader = graph.node(id);
-    const bool is_residual = InputOf(reader, 3) == value;
-    if ((IsConv(graph, reader) && (reader.inputs[0] == value || is_residual)) ||
-        (reader.Is("ChannelsLastFusedConv", kOnwardDomain) && reader.inputs[0] == value) ||
-        ReadSideBySide(graph, reader) || FollowsImage(graph, reader, value)) {
-      return true;
-    }
-  }
-  return false;
-}
-
 std::optional<Patch> Conv(const Graph& graph, NodeId root) {
   const Node& node = graph.node(root);
   if (!IsConv(graph, node)) return std::nullopt;
@@ -200,6 +186,19 @@ ValueId LastOf(const Graph& graph, ValueId value) {
 
 ValueId ToFirst(Patch& patch, ValueId last) {
   return patch.AddNode("ToChannelsFirst", {last}, {}, kOnwardDomain);
+}
+
+bool IsTaken(const Graph& graph, ValueId value) {
+  for (const NodeId id : graph.users(value)) {
+    const Node& reader = graph.node(id);
+    const bool is_residual = InputOf(reader, 3) == value;
+    if ((IsConv(graph, reader) && (reader.inputs[0] == value || is_residual)) ||
+        (reader.Is("ChannelsLastFusedConv", kOnwardDomain) && reader.inputs[0] == value) ||
+        ReadSideBySide(graph, reader) || FollowsImage(graph, reader, value)) {
+      return true;
+    }
+  }
+  return false;
 }
 
 bool MayComeLast(const Graph& graph, ValueId value) {

@@ -1,5 +1,5 @@
 // Pools, factors of channels, sums, concatenations, splits and resized images, with their channels
-// last.
+// last. Where no convolution follows, arithmetic is left in float32.
 #include <algorithm>
 
 #include "graph/ops/onward_schemas.h"
@@ -118,6 +118,16 @@ const Tensor* ResizedTo(const Graph& graph, const Node& node) {
   return nullptr;
 }
 
+bool ReadsImage(const Graph& graph, const Node& node, ValueId image) {
+  if (const auto found = ReadChannelNumbers(graph, node)) return found->image == image;
+  if (IsConcat(graph, node) || IsSum(graph, node)) {
+    return std::all_of(node.inputs.begin(), node.inputs.end(),
+                       [&](ValueId x) { return MayComeLast(graph, x); });
+  }
+  if (node.Is("Mul")) return ScaledImage(graph, node) == image;
+  return node.inputs[0] == image && IsFollower(graph, node);
+}
+
 std::optional<Patch> MaxPool(const Graph& graph, NodeId root) {
   const Node& node = graph.node(root);
   const ValueId x = IsMaxPool(graph, node) ? LastOf(graph, node.inputs[0]) : ValueId();
@@ -134,7 +144,7 @@ std::optional<Patch> MaxPool(const Graph& graph, NodeId root) {
 std::optional<Patch> AveragePool(const Graph& graph, NodeId root) {
   const Node& node = graph.node(root);
   const ValueId x = IsAveragePool(graph, node) ? LastOf(graph, node.inputs[0]) : ValueId();
-  if (!x.valid()) return std::nullopt;
+  if (!x.valid() || !IsTaken(graph, node.outputs[0])) return std::nullopt;
   const int64_t channels = (*graph.type(node.inputs[0]).shape)[1].value();
   const std::vector<int64_t> kernel = node.attributes.Ints("kernel_shape");
   Tensor weights(DType::kFloat32, Dims{channels, 1, kernel[0], kernel[1]});
@@ -169,7 +179,7 @@ std::optional<Patch> Shift(const Graph& graph, NodeId root) {
   const Node& node = graph.node(root);
   const auto found = ReadChannelNumbers(graph, node);
   ValueId x = found ? LastOf(graph, found->image) : ValueId();
-  if (!x.valid()) return std::nullopt;
+  if (!x.valid() || !IsTaken(graph, node.outputs[0])) return std::nullopt;
   Patch patch(graph);
   ValueId factors;
   if (const NodeId maker = Maker(graph, x); maker.valid()) {
@@ -193,7 +203,7 @@ std::optional<Patch> Scale(const Graph& graph, NodeId root) {
   const Node& node = graph.node(root);
   if (const auto found = ReadChannelNumbers(graph, node)) {
     const ValueId x = LastOf(graph, found->image);
-    if (!x.valid()) return std::nullopt;
+    if (!x.valid() || !IsTaken(graph, node.outputs[0])) return std::nullopt;
     Patch patch(graph);
     const ValueId factors = patch.AddConstant("factors", found->Spread());
     const ValueId y = patch.AddNode("ChannelsLastScale", {x, factors}, {}, kOnwardDomain);
@@ -233,7 +243,7 @@ std::optional<Patch> Channels(const Graph& graph, NodeId root) {
 
 std::optional<Patch> Sum(const Graph& graph, NodeId root) {
   const Node& node = graph.node(root);
-  if (!IsSum(graph, node)) return std::nullopt;
+  if (!IsSum(graph, node) || !IsTaken(graph, node.outputs[0])) return std::nullopt;
   std::vector<ValueId> inputs = AllLast(graph, node);
   if (inputs.empty()) return std::nullopt;
   Patch patch(graph);
@@ -264,7 +274,7 @@ std::optional<Patch> Resize(const Graph& graph, NodeId root) {
   const Node& node = graph.node(root);
   const Tensor* given = ResizedTo(graph, node);
   const ValueId x = given == nullptr ? ValueId() : LastOf(graph, node.inputs[0]);
-  if (!x.valid()) return std::nullopt;
+  if (!x.valid() || !IsTaken(graph, node.outputs[0])) return std::nullopt;
   Patch patch(graph);
   std::vector<ValueId> inputs = {x, ValueId()};
   if (given->dtype() == DType::kInt64) {
@@ -303,13 +313,10 @@ bool IsFollower(const Graph& graph, const Node& node) {
 }
 
 bool FollowsImage(const Graph& graph, const Node& node, ValueId image) {
-  if (IsConcat(graph, node) || IsSum(graph, node)) {
-    return std::all_of(node.inputs.begin(), node.inputs.end(),
-                       [&](ValueId x) { return MayComeLast(graph, x); });
-  }
-  if (const auto found = ReadChannelNumbers(graph, node)) return found->image == image;
-  if (node.Is("Mul")) return ScaledImage(graph, node) == image;
-  return node.inputs[0] == image && (IsFollower(graph, node) || IsGlobalAverage(graph, node));
+  if (IsGlobalAverage(graph, node)) return node.inputs[0] == image;
+  return ReadsImage(graph, node, image) &&
+         std::any_of(node.outputs.begin(), node.outputs.end(),
+                     [&](ValueId y) { return y.valid() && IsTaken(graph, y); });
 }
 
 absl::Span<const Rule> FollowerRules() { return kRules; }

@@ -17,12 +17,15 @@ bool IsOnePixel(const Type& type);
 ValueId LastOf(const Graph& graph, ValueId value);
 ValueId ToFirst(Patch& patch, ValueId last);
 
+// Returns whether a convolution reads the value, or a follower whose result one reads, or its means
+// are taken.
+bool IsTaken(const Graph& graph, ValueId value);
 // Returns whether a convolution or a follower makes the value.
 bool MayComeLast(const Graph& graph, ValueId value);
 
 // Followers work in either layout: their results come last where their images do.
 bool IsFollower(const Graph& graph, const Node& node);
-// Returns whether the follower takes `image`, which it reads, with the channels last.
+// Returns whether a follower of `image` is taken, or means of it.
 bool FollowsImage(const Graph& graph, const Node& node, ValueId image);
 absl::Span<const Rule> FollowerRules();
 

@@ -76,48 +76,60 @@ TEST(PutFloatsChannelsLast, ThroughPoolsFactorsAndConcatenations) {
 TEST(PutFloatsChannelsLast, ThroughSumsAndSplits) {
   EXPECT_EQ(Last(std::string(kHead) + "a = Conv(x, w) p, q = Split <axis = 1, num_outputs = 2> (a) "
                                       "d = Concat <axis = 1> (q, p) e = Add(d, a) "
-                                      "y = Identity(e)}"),
+                                      "y = Conv(e, w)}"),
             "a_ChannelsLastFusedConv = onward.ChannelsLastFusedConv(x, w)\n"
             "p_Split, p_Split_1 = Split(a_ChannelsLastFusedConv)\n"
             "d_Concat = Concat(p_Split_1, p_Split)\n"
             "e_Add = Add(d_Concat, a_ChannelsLastFusedConv)\n"
-            "e = onward.ToChannelsFirst(e_Add)\n"
-            "y = Identity(e)\n");
+            "y_ChannelsLastFusedConv = onward.ChannelsLastFusedConv(e_Add, w)\n"
+            "y = onward.ToChannelsFirst(y_ChannelsLastFusedConv)\n");
 }
 
 // Numbers for all pixels of a channel, or of the image.
 TEST(PutFloatsChannelsLast, ThroughFactorsAndTerms) {
   const std::string head =
       "g (float[1,2,4,4] x) => (float[1,2,4,4] y) <float[2,2,1,1] w = {1, 2, 3, 4}, "
-      "float[1] two = {2}, float[2,1,1] each = {3, 4}> {a = Conv(x, w) ";
-  EXPECT_EQ(Last(head + "b = Mul(a, two) c = Add(each, b) y = Identity(c)}"),
+      "float[1] two = {2}, float[2,1,1] each = {3, 4}, float[1,2,1,1] four = {4, 5}> "
+      "{a = Conv(x, w) ";
+  EXPECT_EQ(Last(head + "b = Mul(a, two) c = Add(each, b) y = Conv(c, w)}"),
             "a_ChannelsLastFusedConv = onward.ChannelsLastFusedConv(x, w)\n"
             "c_ChannelsLastScale = "
             "onward.ChannelsLastScale(a_ChannelsLastFusedConv, factors, terms)\n"
-            "c = onward.ToChannelsFirst(c_ChannelsLastScale)\n"
-            "y = Identity(c)\n");
-  EXPECT_EQ(Last(head + "b = Add(a, two) y = Conv(b, w)}"),
-            "a_ChannelsLastFusedConv = onward.ChannelsLastFusedConv(x, w)\n"
-            "b_ChannelsLastScale = "
-            "onward.ChannelsLastScale(a_ChannelsLastFusedConv, ones, terms)\n"
-            "y_ChannelsLastFusedConv = onward.ChannelsLastFusedConv(b_ChannelsLastScale, w)\n"
+            "y_ChannelsLastFusedConv = onward.ChannelsLastFusedConv(c_ChannelsLastScale, w)\n"
             "y = onward.ToChannelsFirst(y_ChannelsLastFusedConv)\n");
+  // What no convolution reads is not rounded.
+  EXPECT_EQ(Last("g (float[1,2,4,4] x) => (float[1,2,4,4] y, float[1,2,4,4] z) "
+                 "<float[2,2,1,1] w = {1, 2, 3, 4}, float[1] two = {2}> {"
+                 "a = Conv(x, w) y = Conv(a, w) z = Mul(a, two)}"),
+            "a_ChannelsLastFusedConv = onward.ChannelsLastFusedConv(x, w)\n"
+            "a = onward.ToChannelsFirst(a_ChannelsLastFusedConv)\n"
+            "z = Mul(a, two)\n"
+            "y_ChannelsLastFusedConv = onward.ChannelsLastFusedConv(a_ChannelsLastFusedConv, w)\n"
+            "y = onward.ToChannelsFirst(y_ChannelsLastFusedConv)\n");
+  for (const std::string term : {"two", "four"}) {
+    EXPECT_EQ(Last(head + "b = Add(a, " + term + ") y = Conv(b, w)}"),
+              "a_ChannelsLastFusedConv = onward.ChannelsLastFusedConv(x, w)\n"
+              "b_ChannelsLastScale = "
+              "onward.ChannelsLastScale(a_ChannelsLastFusedConv, ones, terms)\n"
+              "y_ChannelsLastFusedConv = onward.ChannelsLastFusedConv(b_ChannelsLastScale, w)\n"
+              "y = onward.ToChannelsFirst(y_ChannelsLastFusedConv)\n");
+  }
 }
 
 TEST(PutFloatsChannelsLast, ThroughMeansOfWindows) {
   EXPECT_EQ(Last("g (float[1,2,4,4] x) => (float[1,2,2,3] y) <float[2,2,1,1] w = {1, 2, 3, 4}> {"
                  "a = Conv(x, w) b = AveragePool <kernel_shape = [2, 2], strides = [2, 1]> (a) "
-                 "y = Identity(b)}"),
+                 "y = Conv(b, w)}"),
             "a_ChannelsLastFusedConv = onward.ChannelsLastFusedConv(x, w)\n"
             "b_ChannelsLastFusedConv = "
             "onward.ChannelsLastFusedConv(a_ChannelsLastFusedConv, weights)\n"
-            "b = onward.ToChannelsFirst(b_ChannelsLastFusedConv)\n"
-            "y = Identity(b)\n");
+            "y_ChannelsLastFusedConv = onward.ChannelsLastFusedConv(b_ChannelsLastFusedConv, w)\n"
+            "y = onward.ToChannelsFirst(y_ChannelsLastFusedConv)\n");
   // Windows with padding that does not count have divisors of their own.
   EXPECT_EQ(Last("g (float[1,2,4,4] x) => (float[1,2,4,4] y) <float[2,2,1,1] w = {1, 2, 3, 4}> {"
                  "a = Conv(x, w) b = AveragePool <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (a) "
-                 "y = Identity(b)}"),
-            "a = Conv(x, w)\nb = AveragePool(a)\ny = Identity(b)\n");
+                 "y = Conv(b, w)}"),
+            "a = Conv(x, w)\nb = AveragePool(a)\ny = Conv(b, w)\n");
 }
 
 TEST(PutFloatsChannelsLast, ThroughResizedImages) {
