@@ -1,20 +1,17 @@
-// NonMaxSuppression: a box is compared with all that are kept at once, since most overlap none.
+// NonMaxSuppression: a box is compared with the kept ones near it, several at once, since most
+// overlap none.
 #include <algorithm>
 #include <cstring>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "kernels/cpu/fast_float.h"
+#include "kernels/cpu/kept_boxes.h"
 #include "kernels/cpu/kernel_list.h"
-#include "kernels/cpu/simd/box_overlap.h"
 #include "onward/shape.h"
 
 namespace onward::kernels::cpu {
 namespace {
-
-struct Box {
-  float x_min, y_min, x_max, y_max, area;
-};
 
 struct Candidate {
   float score;
@@ -39,15 +36,6 @@ Box BoxOf(const float* raw, bool center) {
   return box;
 }
 
-bool Suppresses(const Box& a, const Box& b, float threshold) {
-  const float width = std::min(a.x_max, b.x_max) - std::max(a.x_min, b.x_min);
-  const float height = std::min(a.y_max, b.y_max) - std::max(a.y_min, b.y_min);
-  if (!(width > 0) || !(height > 0)) return false;
-  const float both = width * height, either = a.area + b.area - both;
-  if (both <= 0 || a.area <= 0 || b.area <= 0 || either <= 0) return false;
-  return both / either > threshold;
-}
-
 struct Problem {
   int64_t batches = 0, classes = 0, boxes = 0;
   int64_t limit = 0;  // boxes kept per class
@@ -56,67 +44,50 @@ struct Problem {
   float score_threshold = 0;
 };
 
+constexpr int64_t InWords(int64_t bytes) { return CeilDiv(bytes, 8) * 8; }
+
+int64_t BoxBytes(int64_t boxes) { return InWords(static_cast<int64_t>(sizeof(Box)) * boxes); }
+
 // What a worker needs for one class of `boxes` boxes.
 struct Workspace {
   Candidate* candidates;
-  float* kept;  // four columns of Column(boxes)
+  int32_t* places;  // of the candidates
+  char* kept;
 
-  static int64_t Column(int64_t boxes) { return boxes + kBoxPadding; }
+  static int64_t ListBytes(int64_t boxes) {
+    return InWords(static_cast<int64_t>(sizeof(Candidate) + sizeof(int32_t)) * boxes);
+  }
   static int64_t Bytes(int64_t boxes) {
-    return static_cast<int64_t>(sizeof(Candidate)) * boxes +
-           static_cast<int64_t>(sizeof(float)) * 4 * Column(boxes);
+    return ListBytes(boxes) + InWords(KeptBoxes::Bytes(boxes));
   }
-};
-
-// The boxes that are kept, as columns.
-class KeptBoxes {
- public:
-  KeptBoxes(float* columns, int64_t column, FirstOverlapLoop first_overlap)
-      : columns_(columns), column_(column), first_overlap_(first_overlap) {}
-
-  void Add(const Box& box) {
-    const float corners[] = {box.x_min, box.y_min, box.x_max, box.y_max};
-    for (int i = 0; i < 4; ++i) columns_[i * column_ + count_] = corners[i];
-    ++count_;
-  }
-  // `index[i]` is the box that was added as the i-th.
-  bool Suppress(const Box& box, float threshold, const Box* boxes, const int32_t* index) const {
-    const BoxColumns all = {columns_, columns_ + column_, columns_ + 2 * column_,
-                            columns_ + 3 * column_};
-    const BoxCorners corners = {box.x_min, box.y_min, box.x_max, box.y_max};
-    for (int64_t i = 0; i < count_; ++i) {
-      i = first_overlap_(all, corners, i, count_);
-      if (i < count_ && Suppresses(box, boxes[index[i]], threshold)) return true;
-    }
-    return false;
-  }
-
- private:
-  float* columns_;
-  int64_t column_;
-  FirstOverlapLoop first_overlap_;
-  int64_t count_ = 0;
+  Workspace(char* memory, int64_t boxes)
+      : candidates(reinterpret_cast<Candidate*>(memory)),
+        places(reinterpret_cast<int32_t*>(candidates + boxes)),
+        kept(memory + ListBytes(boxes)) {}
 };
 
 // Chooses the boxes of one class, best first; returns how many it wrote to `selected`.
 int64_t Select(const Problem& problem, const float* scores, const Box* boxes,
                FirstOverlapLoop first_overlap, const Workspace& workspace, int32_t* selected) {
   Candidate* candidates = workspace.candidates;
-  KeptBoxes kept_boxes(workspace.kept, Workspace::Column(problem.boxes), first_overlap);
   int64_t count = 0;
   for (int64_t i = 0; i < problem.boxes; ++i) {
     // NaN has no place in an order of scores.
     const bool taken =
         problem.has_score_threshold ? scores[i] > problem.score_threshold : scores[i] == scores[i];
-    if (taken) candidates[count++] = {scores[i], static_cast<int32_t>(i)};
+    if (!taken) continue;
+    workspace.places[count] = static_cast<int32_t>(i);
+    candidates[count++] = {scores[i], static_cast<int32_t>(i)};
   }
+  KeptBoxes kept_boxes(boxes, {workspace.places, static_cast<size_t>(count)}, first_overlap,
+                       workspace.kept);
   std::make_heap(candidates, candidates + count, Worse);
   int64_t kept = 0;
   while (count > 0 && kept < problem.limit) {
     std::pop_heap(candidates, candidates + count, Worse);
     const int32_t next = candidates[--count].index;
-    if (kept_boxes.Suppress(boxes[next], problem.iou, boxes, selected)) continue;
-    kept_boxes.Add(boxes[next]);
+    if (kept_boxes.Suppresses(next, problem.iou)) continue;
+    kept_boxes.Add(next);
     selected[kept++] = next;
   }
   return kept;
@@ -136,7 +107,7 @@ class NonMaxSuppression : public Kernel {
                                                      " do not fit together"));
     }
     context.SetOutputAtRun(0);
-    context.SetScratch(static_cast<int64_t>(sizeof(Box)) * boxes[0] * boxes[1] +
+    context.SetScratch(BoxBytes(boxes[0] * boxes[1]) +
                        Workspace::Bytes(boxes[1]) * context.num_workers());
     return absl::OkStatus();
   }
@@ -152,15 +123,12 @@ class NonMaxSuppression : public Kernel {
     auto* counts = static_cast<int64_t*>(memory);
     auto* selected = reinterpret_cast<int32_t*>(counts + tasks);
     auto* boxes = context.scratch<Box>();
-    char* workers = reinterpret_cast<char*>(boxes + problem.batches * problem.boxes);
+    char* workers = context.scratch<char>() + BoxBytes(problem.batches * problem.boxes);
     for (int64_t i = 0; i < problem.batches * problem.boxes; ++i)
       boxes[i] = BoxOf(context.in<float>(0) + 4 * i, center_);
     const int64_t grain = std::max<int64_t>(1, 2048 / problem.boxes);
     context.ParallelForWorkers(tasks, grain, [&](int worker, int64_t begin, int64_t end) {
-      char* own = workers + worker * Workspace::Bytes(problem.boxes);
-      auto* candidates = reinterpret_cast<Candidate*>(own);
-      const Workspace workspace = {candidates,
-                                   reinterpret_cast<float*>(candidates + problem.boxes)};
+      const Workspace workspace(workers + worker * Workspace::Bytes(problem.boxes), problem.boxes);
       for (int64_t task = begin; task < end; ++task) {
         counts[task] = Select(problem, context.in<float>(1) + task * problem.boxes,
                               boxes + task / problem.classes * problem.boxes, first_overlap_,

@@ -260,10 +260,11 @@ void Conversions(Draw& draw) {
     return back;
   });
   const Floats low = draw.Many(n + kBoxPadding, 0, 4), high = draw.Many(n + kBoxPadding, 3, 6);
+  const Floats area = draw.Many(n + kBoxPadding, 1, 36);
   Both("first overlap", draw, 0, [&](Target target) {
-    const BoxColumns boxes = {low.data(), low.data(), high.data(), high.data()};
+    const BoxColumns boxes = {low.data(), low.data(), high.data(), high.data(), area.data()};
     return std::vector<int64_t>{
-        kFirstOverlapPerTarget.For(target)(boxes, {3.5f, 3.5f, 3.6f, 3.6f}, 0, n)};
+        kFirstOverlapPerTarget.For(target)(boxes, {3.5f, 3.5f, 3.6f, 3.6f, 0.01f}, 0, 0, n)};
   });
 }
 

@@ -13,17 +13,20 @@ struct BoxColumns {
   const float* y_min;
   const float* x_max;
   const float* y_max;
+  const float* area;
 };
 inline constexpr int64_t kBoxPadding = 16;
 
-struct BoxCorners {
-  float x_min, y_min, x_max, y_max;
+struct Box {
+  float x_min, y_min, x_max, y_max, area;
 };
 
-// Returns the first of boxes [begin, end) whose overlap with `box` has a positive width and height,
-// or end. Boxes with NaN overlap nothing.
+// Returns the first of boxes [begin, end) whose overlap with `box` has a positive width and height
+// and at least `share` of the area of both together, but for rounding, or end. Boxes with NaN
+// overlap nothing.
 ONWARD_PER_TARGET(kVectorLoops, int64_t, FirstOverlap,
-                  (const BoxColumns& boxes, const BoxCorners& box, int64_t begin, int64_t end))
+                  (const BoxColumns& boxes, const Box& box, float share, int64_t begin,
+                   int64_t end))
 using FirstOverlapLoop = decltype(&baseline::FirstOverlap);
 
 }  // namespace onward::kernels::cpu

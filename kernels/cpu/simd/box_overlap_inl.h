@@ -5,13 +5,15 @@
 
 namespace onward::kernels::cpu::ONWARD_TARGET {
 
-// All bits of the lanes where the overlap is positive.
-ONWARD_INLINE IVec Overlaps(const BoxColumns& boxes, const BoxCorners& box, int64_t i) {
+// All bits of the lanes where the overlap is enough.
+ONWARD_INLINE IVec Overlaps(const BoxColumns& boxes, const Box& box, float share, int64_t i) {
   const Vec width =
       Min(Load(boxes.x_max + i), Set(box.x_max)) - Max(Load(boxes.x_min + i), Set(box.x_min));
   const Vec height =
       Min(Load(boxes.y_max + i), Set(box.y_max)) - Max(Load(boxes.y_min + i), Set(box.y_min));
-  return (width > Vec{}) & (height > Vec{});
+  const Vec both = width * height;
+  const Vec all = Load(boxes.area + i) + box.area;
+  return (width > Vec{}) & (height > Vec{}) & (both >= (all - both) * share);
 }
 
 // Bit i is the sign of lane i.
@@ -29,9 +31,10 @@ ONWARD_INLINE uint32_t LaneBits(IVec mask) {
 #endif
 }
 
-int64_t FirstOverlap(const BoxColumns& boxes, const BoxCorners& box, int64_t begin, int64_t end) {
+int64_t FirstOverlap(const BoxColumns& boxes, const Box& box, float share, int64_t begin,
+                     int64_t end) {
   for (int64_t i = begin; i < end; i += kLanes) {
-    const uint32_t lanes = LaneBits(Overlaps(boxes, box, i));
+    const uint32_t lanes = LaneBits(Overlaps(boxes, box, share, i));
     if (lanes == 0) continue;
     const int64_t first = i + __builtin_ctz(lanes);
     return first < end ? first : end;

@@ -80,11 +80,42 @@ OpCase RandomCase(std::mt19937& random) {
   return c;
 }
 
+// Boxes along a line, as those of several classes that were moved apart, and some that cover much
+// of it.
+OpCase ManyBoxes(bool along_y, std::mt19937& random) {
+  constexpr int64_t kBoxes = 1500;
+  OpCase c;
+  c.op = "NonMaxSuppression";
+  c.name = absl::StrCat("many boxes, along y ", along_y);
+  Tensor boxes = RandomFloats({1, kBoxes, 4}, random, 0, 30);
+  Tensor scores = RandomFloats({1, 1, kBoxes}, random, 0, 1);
+  const int64_t axis = along_y ? 0 : 1;
+  for (int64_t i = 0; i < kBoxes; ++i) {
+    float* box = boxes.mutable_data<float>() + 4 * i;
+    box[axis] *= 40;
+    box[2] = box[0] + box[2] / 3;
+    box[3] = box[1] + box[3] / 3;
+    if (i % 97 == 5) box[axis + 2] = box[axis] + 400;
+  }
+  Tensor most(DType::kInt64, {1});
+  most.mutable_data<int64_t>()[0] = kBoxes;
+  const std::vector<int64_t> kept =
+      Keep(boxes.data<float>(), scores.data<float>(), kBoxes, kBoxes, 0.2f, 0);
+  Tensor expected(DType::kInt64, {static_cast<int64_t>(kept.size()), 3});
+  for (size_t i = 0; i < kept.size(); ++i) {
+    int64_t* row = expected.mutable_data<int64_t>() + 3 * i;
+    row[0] = row[1] = 0, row[2] = kept[i];
+  }
+  c.inputs = {std::move(boxes), std::move(scores), std::move(most), Scalar(0.2f), Scalar(0)};
+  c.expected = {std::move(expected)};
+  return c;
+}
+
 TEST(NonMaxSuppression, KeepsWhatTheDefinitionKeeps) {
-  for (unsigned seed = 0; seed < 60; ++seed) {
+  for (unsigned seed = 0; seed < 62; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     std::mt19937 random(seed);
-    const OpCase c = RandomCase(random);
+    const OpCase c = seed < 60 ? RandomCase(random) : ManyBoxes(seed == 60, random);
     for (const auto& [entry, target] : testing::KernelsPerTarget(c)) {
       KernelOptions options;
       options.cpu_targets = target;
