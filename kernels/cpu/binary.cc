@@ -9,19 +9,24 @@
 namespace onward::kernels::cpu {
 namespace {
 
-template <FloatBinary kOp, Target kTarget>
-void RunTile(const BroadcastTile<2>& tile, const void* a_data, const void* b_data, void* out_data,
-             const LoopParameters&) {
-  const FloatBinaryLoop loop = kBinaryPerTarget.For(kTarget)(kOp);
-  const float* a = static_cast<const float*>(a_data) + tile.offset[0];
-  const float* b = static_cast<const float*>(b_data) + tile.offset[1];
-  float* out = static_cast<float*>(out_data) + tile.out_offset;
+template <typename T, typename Loop>
+void RunRows(const BroadcastTile<2>& tile, const void* a_data, const void* b_data, void* out_data,
+             Loop loop) {
+  const T* a = static_cast<const T*>(a_data) + tile.offset[0];
+  const T* b = static_cast<const T*>(b_data) + tile.offset[1];
+  T* out = static_cast<T*>(out_data) + tile.out_offset;
   for (int64_t row = 0; row < tile.rows; ++row) {
     loop(a, tile.column_stride[0], b, tile.column_stride[1], out, tile.columns);
     a += tile.row_stride[0];
     b += tile.row_stride[1];
     out += tile.columns;
   }
+}
+
+template <FloatBinary kOp, Target kTarget>
+void RunTile(const BroadcastTile<2>& tile, const void* a, const void* b, void* out,
+             const LoopParameters&) {
+  RunRows<float>(tile, a, b, out, kBinaryPerTarget.For(kTarget)(kOp));
 }
 
 template <FloatBinary kOp, int... I>
@@ -45,18 +50,9 @@ constexpr KernelEntry Row(std::string_view op, std::string_view name) {
 }
 
 template <Target kTarget>
-void SumTile(const BroadcastTile<2>& tile, const void* a_data, const void* b_data, void* out_data,
+void SumTile(const BroadcastTile<2>& tile, const void* a, const void* b, void* out,
              const LoopParameters&) {
-  const auto sum = kLastLoopsPerTarget.For(kTarget)().sum;
-  const auto* a = static_cast<const uint16_t*>(a_data) + tile.offset[0];
-  const auto* b = static_cast<const uint16_t*>(b_data) + tile.offset[1];
-  auto* out = static_cast<uint16_t*>(out_data) + tile.out_offset;
-  for (int64_t row = 0; row < tile.rows; ++row) {
-    sum(a, tile.column_stride[0], b, tile.column_stride[1], tile.columns, out);
-    a += tile.row_stride[0];
-    b += tile.row_stride[1];
-    out += tile.columns;
-  }
+  RunRows<uint16_t>(tile, a, b, out, kLastLoopsPerTarget.For(kTarget)().sum);
 }
 
 template <int... I>
@@ -65,7 +61,7 @@ BinaryLoop SumLoop(Target target, std::integer_sequence<int, I...>) {
   return kLoops[static_cast<int>(target)];
 }
 
-// Of bfloat16; numbers below the least normal one are zero.
+// Adds bfloat16. Numbers below the least normal one count as zero.
 absl::StatusOr<std::unique_ptr<Kernel>> MakeSum(const NodeSpec& spec) {
   ONWARD_RETURN_IF_ERROR(CheckBf16Products(spec));
   if (spec.input_dtype(0) != DType::kBFloat16) return absl::UnimplementedError("bfloat16 only");

@@ -22,8 +22,8 @@ struct ChannelsLastLoops {
   void (*scale)(const uint16_t* x, const float* factors, const float* terms, int64_t count,
                 uint16_t* y);
   // y[i] = x[i * x_step] + z[i * z_step]; the steps are 0 or 1.
-  void (*sum)(const uint16_t* x, int64_t x_step, const uint16_t* z, int64_t z_step, int64_t count,
-              uint16_t* y);
+  void (*sum)(const uint16_t* x, int64_t x_step, const uint16_t* z, int64_t z_step, uint16_t* y,
+              int64_t count);
   // sums[i] += x[i].
   void (*add)(const uint16_t* x, int64_t count, float* sums);
 };

@@ -98,8 +98,8 @@ inline void Scale(const uint16_t* x, const float* factors, const float* terms, i
   }
 }
 
-inline void Sum(const uint16_t* x, int64_t x_step, const uint16_t* z, int64_t z_step, int64_t count,
-                uint16_t* y) {
+inline void Sum(const uint16_t* x, int64_t x_step, const uint16_t* z, int64_t z_step, uint16_t* y,
+                int64_t count) {
   const auto load = [](const uint16_t* from, int64_t step, int64_t i, int n) ONWARD_LAMBDA_INLINE {
     return step == 0 ? Set(__builtin_bit_cast(float, uint32_t{*from} << 16))
                      : LoadBf16N(from + i, n);
