@@ -97,7 +97,7 @@ TEST(PutFloatsChannelsLast, ThroughFactorsAndTerms) {
             "onward.ChannelsLastScale(a_ChannelsLastFusedConv, factors, terms)\n"
             "y_ChannelsLastFusedConv = onward.ChannelsLastFusedConv(c_ChannelsLastScale, w)\n"
             "y = onward.ToChannelsFirst(y_ChannelsLastFusedConv)\n");
-  // What no convolution reads is not rounded.
+  // A product that no convolution reads stays float32.
   EXPECT_EQ(Last("g (float[1,2,4,4] x) => (float[1,2,4,4] y, float[1,2,4,4] z) "
                  "<float[2,2,1,1] w = {1, 2, 3, 4}, float[1] two = {2}> {"
                  "a = Conv(x, w) y = Conv(a, w) z = Mul(a, two)}"),

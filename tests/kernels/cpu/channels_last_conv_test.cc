@@ -145,7 +145,7 @@ TEST_F(ChannelsLastConv, KeepsNaNToItsPixels) {
   }
 }
 
-// Of 3x3 taps, for processors without tiles of AMX.
+// Winograd's kernel takes 3x3 taps on processors without AMX.
 TEST_F(ChannelsLastConv, ByWinograd) {
   int ran = 0;
   for (unsigned seed = 0; seed < 20; ++seed) {
