@@ -23,6 +23,15 @@ constexpr int64_t kMinChunkReads = 32 * 1024;
 // the TLB each time a row tile comes by.
 bool PackRowMajor(const GemmPlan& plan) { return plan.m >= 96 && plan.k * plan.n > 8 * 1024; }
 
+// The rows of A that one tile reads. Those that begin in one set of the first-level cache are no
+// more than it has ways, or they evict each other at each step of K.
+int64_t MostRowsOfTile(const GemmTileKernels& tiles, int64_t k) {
+  constexpr int64_t kBytesOfWay = 4096, kWays = 8;
+  const bool packed = tiles.k_per_word > 1;
+  const bool in_one_set = k * static_cast<int64_t>(sizeof(float)) % kBytesOfWay == 0;
+  return in_one_set && !packed ? std::min<int64_t>(tiles.tile_rows, kWays) : tiles.tile_rows;
+}
+
 }  // namespace
 
 absl::StatusOr<PackedMatrix> PackedMatrix::Pack(const GemmTileKernels& tiles, const float* b,
@@ -73,10 +82,11 @@ GemmPlan PlanGemm(const GemmTileKernels& tiles, ColumnsLayout layout, int64_t m,
   plan.k = k;
   plan.batches = batches;
   plan.layout = layout;
-  plan.row_tiles = CeilDiv(m, tiles.tile_rows);
-  plan.tiles_per_chunk = EvenPiece(plan.row_tiles, kMaxChunkRows / tiles.tile_rows);
+  const int64_t tile_rows = MostRowsOfTile(tiles, k);
+  plan.row_tiles = CeilDiv(m, tile_rows);
+  plan.tiles_per_chunk = EvenPiece(plan.row_tiles, kMaxChunkRows / tile_rows);
   plan.row_chunks = CeilDiv(plan.row_tiles, plan.tiles_per_chunk);
-  const int64_t rows = std::min(m, plan.tiles_per_chunk * tiles.tile_rows);
+  const int64_t rows = std::min(m, plan.tiles_per_chunk * tile_rows);
   plan.k_block = EvenPiece(k, std::max(kMinBlockOfK, kBlockFloats / std::max<int64_t>(rows, 1)));
   int64_t words = CeilDiv(plan.k_block, tiles.k_per_word);
   if (tiles.reads_by_row) words = CeilDiv(words, kLine) * kLine;  // whole registers
@@ -99,7 +109,7 @@ GemmPlan PlanGemm(const GemmTileKernels& tiles, ColumnsLayout layout, int64_t m,
   if (tiles.k_per_word > 1) {
     plan.row_stride = CeilDiv(words, kLine) * kLine + kLine;
     plan.packed_rows = plan.scratch;
-    plan.scratch += plan.tiles_per_chunk * tiles.tile_rows * plan.row_stride;
+    plan.scratch += plan.tiles_per_chunk * tile_rows * plan.row_stride;
   }
   return plan;
 }

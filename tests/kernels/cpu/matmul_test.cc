@@ -95,6 +95,9 @@ TEST(MatMul, SizesThatAreCutIntoBlocks) {
   ExpectFastKernels(MatMulCase(0, 0, 1, 1000, 1500, random), 2);
   ExpectFastKernels(MatMulCase(0, 0, 3, 300, 2000, random), 2);
   ExpectFastKernels(MatMulCase(4, 4, 128, 130, 64, random), 2);
+  // Rows that begin in one set of a first-level cache.
+  ExpectFastKernels(MatMulCase(0, 0, 29, 70, 1024, random), 2);
+  ExpectFastKernels(MatMulCase(2, 0, 260, 40, 2048, random), 2);
 }
 
 TEST(MatMul, Vectors) {
