@@ -23,11 +23,10 @@ class Filler {
       : out_(out), count_(count), where_(std::move(where)) {}
 
   absl::Status Add(JsonElement value, int depth = 0) {
-    JsonArray array;
-    if (value.get(array) == simdjson::SUCCESS) {
+    if (value.type() == simdjson::dom::element_type::ARRAY) {
       if (depth == kMostNesting)
         return Wrong(where_, absl::StrCat("arrays are nested more than ", kMostNesting, " deep"));
-      for (const JsonElement each : array) ONWARD_RETURN_IF_ERROR(Add(each, depth + 1));
+      for (const JsonElement each : JsonArray(value)) ONWARD_RETURN_IF_ERROR(Add(each, depth + 1));
       return absl::OkStatus();
     }
     if (at_ == count_)
@@ -58,12 +57,14 @@ class Filler {
     } else {
       double number = 0;
       std::string_view text;
-      if (value.get(text) == simdjson::SUCCESS) {
+      if (value.get(number) == simdjson::SUCCESS) {
+        // most elements are numbers
+      } else if (value.get(text) == simdjson::SUCCESS) {
         if (text != "NaN" && !absl::EndsWith(std::string(text), "Infinity"))
           return Unfit(value, "a number");
         number = text == "NaN" ? std::numeric_limits<double>::quiet_NaN()
                                : std::copysign(HUGE_VAL, text[0] == '-' ? -1.0 : 1.0);
-      } else if (value.get(number) != simdjson::SUCCESS) {
+      } else {
         return Unfit(value, "a number");
       }
       if constexpr (std::is_same_v<T, double>) {
