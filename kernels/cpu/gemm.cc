@@ -12,6 +12,9 @@ namespace {
 constexpr int64_t kBlockFloats = 128 * 1024;  // of A in one block of K: half the second-level cache
 constexpr int64_t kMinBlockOfK = 384;
 constexpr int64_t kMaxChunkRows = 240;
+// Of chunks that pack columns, which takes the time of about 15 rows: more of A is read from the
+// third-level cache instead.
+constexpr int64_t kMaxRowsOfPackedColumns = 960;
 constexpr int64_t kLine = 16;  // floats; packed rows begin in different sets of the cache
 constexpr int64_t kWantedChunks = 24;
 constexpr int64_t kMaxPanelsPerChunk = 16;
@@ -84,7 +87,10 @@ GemmPlan PlanGemm(const GemmTileKernels& tiles, ColumnsLayout layout, int64_t m,
   plan.layout = layout;
   const int64_t tile_rows = MostRowsOfTile(tiles, k);
   plan.row_tiles = CeilDiv(m, tile_rows);
-  plan.tiles_per_chunk = EvenPiece(plan.row_tiles, kMaxChunkRows / tile_rows);
+  const int64_t panels = CeilDiv(n, tiles.tile_cols);
+  const bool packs_for_many = layout != ColumnsLayout::kPanels && panels >= kWantedChunks;
+  plan.tiles_per_chunk = EvenPiece(
+      plan.row_tiles, (packs_for_many ? kMaxRowsOfPackedColumns : kMaxChunkRows) / tile_rows);
   plan.row_chunks = CeilDiv(plan.row_tiles, plan.tiles_per_chunk);
   const int64_t rows = std::min(m, plan.tiles_per_chunk * tile_rows);
   plan.k_block = EvenPiece(k, std::max(kMinBlockOfK, kBlockFloats / std::max<int64_t>(rows, 1)));
@@ -92,7 +98,6 @@ GemmPlan PlanGemm(const GemmTileKernels& tiles, ColumnsLayout layout, int64_t m,
   if (tiles.reads_by_row) words = CeilDiv(words, kLine) * kLine;  // whole registers
   plan.k_block = words * tiles.k_per_word;
 
-  const int64_t panels = CeilDiv(n, tiles.tile_cols);
   const int64_t panel_products = std::max<int64_t>(1, rows * tiles.tile_cols * k);
   const int64_t panel_reads = std::max<int64_t>(1, tiles.tile_cols * k);
   const int64_t least =
