@@ -7,6 +7,7 @@
 #include "kernels/cpu/attention_rows.h"
 #include "kernels/cpu/block_product.h"
 #include "kernels/cpu/fast_float.h"
+#include "kernels/cpu/gemm.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/simd/gemm_tile.h"
 
@@ -308,12 +309,13 @@ class Attention : public Kernel {
     tile.b_k = tiles_.tile_cols;
     tile.b_padded = true;
     tile.c_row = s.score_row;
+    const int64_t most_rows = MostRowsOfTile(tiles_, b.q_row);
     for (int64_t key = first; key < b.keys.all.end; key += tiles_.tile_cols) {
       tile.cols = static_cast<int>(std::min<int64_t>(tiles_.tile_cols, b.keys.all.end - key));
       tiles_.pack_columns_transposed(kv.k + key * kv.k_row, kv.k_row, tile.cols, g.head_size, 1.0f,
                                      b.panels);
-      for (int64_t r = 0; r < b.rows; r += tiles_.tile_rows) {
-        tile.rows = static_cast<int>(std::min<int64_t>(tiles_.tile_rows, b.rows - r));
+      for (int64_t r = 0; r < b.rows; r += most_rows) {
+        tile.rows = static_cast<int>(std::min(most_rows, b.rows - r));
         tile.a = b.q + r * b.q_row;
         tile.c = b.scores + r * s.score_row + key;
         tiles_.tile(tile);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/cpu/fast_float.h"
+#include "kernels/cpu/gemm.h"
 
 namespace onward::kernels::cpu {
 namespace {
@@ -58,7 +59,8 @@ BlockRows PackBlockRows(const GemmTileKernels& tiles, const float* a, int64_t st
 
 void Multiply(const GemmTileKernels& tiles, const BlockProduct& product,
               absl::FunctionRef<BlockWindow(int64_t, int64_t)> window) {
-  const int64_t row_tiles = CeilDiv(product.m, tiles.tile_rows), width = tiles.tile_cols;
+  const int64_t row_tiles = CeilDiv(product.m, MostRowsOfTile(tiles, product.a.row));
+  const int64_t width = tiles.tile_cols;
   const int64_t panels = CeilDiv(product.n, width);
   // What is small stays in the first-level cache while the other one passes by.
   const bool rows_outside = product.m > product.n;

@@ -1,5 +1,7 @@
 #include "kernels/cpu/gemm.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <bit>
 
@@ -26,16 +28,16 @@ constexpr int64_t kMinChunkReads = 32 * 1024;
 // the TLB each time a row tile comes by.
 bool PackRowMajor(const GemmPlan& plan) { return plan.m >= 96 && plan.k * plan.n > 8 * 1024; }
 
-// The rows of A that one tile reads. Those that begin in one set of the first-level cache are no
-// more than it has ways, or they evict each other at each step of K.
-int64_t MostRowsOfTile(const GemmTileKernels& tiles, int64_t k) {
-  constexpr int64_t kBytesOfWay = 4096, kWays = 8;
-  const bool packed = tiles.k_per_word > 1;
-  const bool in_one_set = k * static_cast<int64_t>(sizeof(float)) % kBytesOfWay == 0;
-  return in_one_set && !packed ? std::min<int64_t>(tiles.tile_rows, kWays) : tiles.tile_rows;
-}
-
 }  // namespace
+
+int MostRowsOfTile(const GemmTileKernels& tiles, int64_t a_row) {
+  constexpr int64_t kFloatsOfWay = 1024;  // a page, on all processors of x86
+  static const int ways = [] {
+    const auto told = static_cast<int>(sysconf(_SC_LEVEL1_DCACHE_ASSOC));
+    return told > 0 ? told : 8;
+  }();
+  return a_row % kFloatsOfWay == 0 ? std::min(tiles.tile_rows, ways) : tiles.tile_rows;
+}
 
 absl::StatusOr<PackedMatrix> PackedMatrix::Pack(const GemmTileKernels& tiles, const float* b,
                                                 int64_t stride, bool transposed, int64_t k,
@@ -85,7 +87,7 @@ GemmPlan PlanGemm(const GemmTileKernels& tiles, ColumnsLayout layout, int64_t m,
   plan.k = k;
   plan.batches = batches;
   plan.layout = layout;
-  const int64_t tile_rows = MostRowsOfTile(tiles, k);
+  const int64_t tile_rows = tiles.k_per_word > 1 ? tiles.tile_rows : MostRowsOfTile(tiles, k);
   plan.row_tiles = CeilDiv(m, tile_rows);
   const int64_t panels = CeilDiv(n, tiles.tile_cols);
   const bool packs_for_many = layout != ColumnsLayout::kPanels && panels >= kWantedChunks;

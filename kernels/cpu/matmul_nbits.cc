@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/cpu/fast_float.h"
+#include "kernels/cpu/gemm.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/simd/gemm_tile.h"
 #include "kernels/cpu/simd/nbits_rows.h"
@@ -125,6 +126,7 @@ void MatMulNBits::RunPanel(const RunContext& context, const NBitsState& s, const
   tile.b_padded = true;
   tile.c_row = s.n;
   if (context.has_input(5)) tile.bias_of_column = context.in<float>(5) + column;
+  const int64_t most_rows = MostRowsOfTile(tiles_, s.k);
   for (int64_t k0 = 0; k0 < s.k; k0 += s.k_step) {
     tile.k = std::min(s.k_step, s.k - k0);
     tile.accumulate = k0 > 0;
@@ -133,7 +135,7 @@ void MatMulNBits::RunPanel(const RunContext& context, const NBitsState& s, const
       loops_.dequantize(w, column + c, first, last, lines + c * s.k_step);
     tiles_.pack_columns_transposed(lines, s.k_step, tile.cols, tile.k, 1.0f, panel);
     for (int64_t i = row; i < row_end; i += tile.rows) {
-      tile.rows = static_cast<int>(std::min<int64_t>(tiles_.tile_rows, row_end - i));
+      tile.rows = static_cast<int>(std::min(most_rows, row_end - i));
       tile.a = context.in<float>(0) + i * s.k + k0;
       tile.c = context.out<float>(0) + i * s.n + column;
       tiles_.tile(tile);
