@@ -104,7 +104,7 @@ absl::Status Bench(const BenchOptions& options, const CommonOptions& common) {
   ONWARD_ASSIGN_OR_RETURN(const PlannedMemory planned, session->PlanMemory(named));
   const LeastCost least = LeastCostOf(session->graph(), named);
   // Before and after: other work on the machine comes and goes.
-  Ceiling ceiling(least, planned.arena, threads, common.session().precision);
+  Ceiling ceiling(least, planned.arena, threads, session->precision());
   ceiling.Measure();
   absl::Status status;
   const std::vector<double> times =

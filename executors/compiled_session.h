@@ -35,6 +35,7 @@ class CompiledSession : public Session {
   const std::vector<ValueInfo>& inputs() const override { return inputs_; }
   const std::vector<ValueInfo>& outputs() const override { return outputs_; }
   const Metadata& metadata() const override { return metadata_; }
+  Precision precision() const override { return kernel_options_.precision; }
   absl::Status RowsAreIndependent() const override { return rows_; }
   void set_run_index(uint64_t index) override { run_index_ = index; }
   void ReleaseIdle(std::chrono::steady_clock::time_point unused_since) override;

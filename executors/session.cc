@@ -6,6 +6,7 @@
 #include "executors/check_inputs.h"
 #include "executors/compiled_session.h"
 #include "executors/create_session.h"
+#include "executors/narrow_model.h"
 #include "graph/base/machine_memory.h"
 #include "graph/infer/independent_rows.h"
 #include "kernels/cpu/targets.h"
@@ -49,8 +50,12 @@ std::shared_ptr<MemoryLimit> MemoryOf(const SessionOptions& options) {
                                                               : MachineMemory());
 }
 
-absl::StatusOr<std::unique_ptr<Session>> CreateSession(Model model, const SessionOptions& options,
+absl::StatusOr<std::unique_ptr<Session>> CreateSession(Model model, const SessionOptions& given,
                                                        const CompileHooks& hooks) {
+  SessionOptions options = given;
+  if (options.precision == Precision::kDefault && options.provider == "cpu" &&
+      MultipliesBf16Alone(model.graph))
+    options.precision = Precision::kFast;
   KernelOptions kernel_options;
   kernel_options.precision = options.precision;
   kernel_options.deterministic = options.deterministic;

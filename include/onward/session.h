@@ -69,6 +69,9 @@ class Session {
   virtual const std::vector<ValueInfo>& inputs() const = 0;
   virtual const std::vector<ValueInfo>& outputs() const = 0;
   virtual const Metadata& metadata() const = 0;  // of the model
+  // The arithmetic is in SessionOptions::precision, but in kFast where that is kDefault and all
+  // products of the model multiply bfloat16, which kFast does not round further.
+  virtual Precision precision() const = 0;
   // OK: runs may be joined. All inputs and outputs have one symbol as their first dim, and a row of
   // the outputs depends on the same row of the inputs alone. FailedPrecondition: names the first
   // input, output or node of which this is not known, or says that SessionOptions::check_rows was
