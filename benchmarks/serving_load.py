@@ -16,7 +16,7 @@ import tempfile
 
 import serving
 
-# A run of about 5 ms on one core of 2023: 42 convolutions of 64 channels on 16 x 16 points. Its rows do not mix.
+# Convolutions of 64 channels on 16 x 16 points. Its rows do not mix.
 MODEL = r"""
 import sys, numpy as np, onnx
 from onnx import TensorProto, helper, numpy_helper
@@ -37,11 +37,28 @@ graph = helper.make_graph(nodes, "g", [value("x", 256)], [value("y", 64)], weigh
 onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10), sys.argv[1])
 """
 
+RUN_MS = 5
+LAYERS = (20, 50)  # of the models that are timed first
+
 
 def run_ms(args, model):
     command = ["taskset", "-c", "0", args.onward, "bench", model, "--shape", "x=1x256", "--threads", "1", "--duration", "1",
                "--json"]
     return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)["latency_ms"]["median"]
+
+
+def save_model(layers, path):
+    subprocess.run([serving.PYTHON, "-c", MODEL, path, str(layers)], check=True)
+
+
+def layers_of(args, path):
+    """How many layers take RUN_MS here, from the times of two models: one layer is for all sizes alike."""
+    times = []
+    for layers in LAYERS:
+        save_model(layers, path)
+        times.append(run_ms(args, path))
+    each = (times[1] - times[0]) / (LAYERS[1] - LAYERS[0])
+    return max(1, round(LAYERS[1] + (RUN_MS - times[1]) / each))
 
 
 def open_loop(args, port, rate):
@@ -73,7 +90,7 @@ def main():
     parser.add_argument("--onward", default=os.path.join(serving.ROOT, "build/release/onward"))
     parser.add_argument("--seconds", type=int, default=5)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--layers", type=int, default=42, help="of the model, so that a run takes about 5 ms")
+    parser.add_argument("--layers", type=int, help=f"of the model; by default as many as take {RUN_MS} ms")
     parser.add_argument("--flag", action="append", default=[], help="passed on to onward serve")
     parser.add_argument("--json")
     args = parser.parse_args()
@@ -81,7 +98,7 @@ def main():
     print(version.strip())
     with tempfile.TemporaryDirectory() as directory:
         model = f"{directory}/slow.onnx"
-        subprocess.run([serving.PYTHON, "-c", MODEL, model, str(args.layers)], check=True)
+        save_model(args.layers or layers_of(args, model), model)
         rounds = [one_round(args, model, directory) for _ in range(args.rounds)]
     for key in rounds[0]:
         values = [each[key] for each in rounds]
