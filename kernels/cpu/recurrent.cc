@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/cpu/fast_float.h"
+#include "kernels/cpu/gemm.h"
 #include "kernels/cpu/gemm_bf16.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/recurrent_states.h"
@@ -257,9 +258,10 @@ class Recurrent : public Kernel {
 
   // Calls body(row, rows) for groups of sequences as high as a tile.
   template <typename F>
-  void ForEachRows(const Step& step, const F& body) const {
-    for (int64_t row = 0; row < step.active; row += tiles_.tile_rows)
-      body(row, static_cast<int>(std::min<int64_t>(tiles_.tile_rows, step.active - row)));
+  void ForEachRows(const RecurrentState& s, const Step& step, const F& body) const {
+    const int64_t most = s.state_words > 0 ? tiles_.tile_rows : MostRowsOfTile(tiles_, s.padded);
+    for (int64_t row = 0; row < step.active; row += most)
+      body(row, static_cast<int>(std::min(most, step.active - row)));
   }
 
   GateBlock BlockOf(const RecurrentState& s, const Step& step, int64_t block, int64_t row, int rows,
@@ -287,7 +289,7 @@ class Recurrent : public Kernel {
   // RNN, LSTM and the GRU that is linear before reset.
   void CellBlock(const RunContext& context, const RecurrentState& s, const Step& step,
                  int64_t block) const {
-    ForEachRows(step, [&](int64_t row, int rows) {
+    ForEachRows(s, step, [&](int64_t row, int rows) {
       alignas(64) float sums[kMaxTileRows * kMaxGates * kMaxTileCols];
       Multiply(s, step, block, 0, a_.gates(), step.h, step.h_pairs, row, rows, sums);
       GateBlock b = BlockOf(s, step, block, row, rows, a_.gates(), sums);
@@ -314,7 +316,7 @@ class Recurrent : public Kernel {
   }
 
   void ResetBlock(const RecurrentState& s, const Step& step, int64_t block) const {
-    ForEachRows(step, [&](int64_t row, int rows) {
+    ForEachRows(s, step, [&](int64_t row, int rows) {
       alignas(64) float sums[kMaxTileRows * kMaxGates * kMaxTileCols];
       Multiply(s, step, block, 0, 2, step.h, step.h_pairs, row, rows, sums);
       GateBlock b = BlockOf(s, step, block, row, rows, 2, sums);
@@ -326,7 +328,7 @@ class Recurrent : public Kernel {
 
   void CandidateBlock(const RunContext& context, const RecurrentState& s, const Step& step,
                       int64_t block) const {
-    ForEachRows(step, [&](int64_t row, int rows) {
+    ForEachRows(s, step, [&](int64_t row, int rows) {
       alignas(64) float sums[kMaxTileRows * kMaxGates * kMaxTileCols];
       Multiply(s, step, block, 2, 3, step.reset, step.h_pairs_next, row, rows, sums);
       gates_.gru_candidate(BlockOf(s, step, block, row, rows, 1, sums));
