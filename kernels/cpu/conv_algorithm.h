@@ -30,7 +30,16 @@ std::unique_ptr<ConvAlgorithm> ConvProducts(const GemmTileKernels& tiles, Activa
 // 3, 3].
 ConvAlgorithmOr WinogradProducts(const GemmTileKernels& tiles, ActivationSpec activation, int64_t m,
                                  const Tensor& w);
-// Returns whether WinogradProducts computes the convolution of constant filters with these dims.
+// The filters of a run.
+enum class FilterOrder : uint8_t {
+  kConv,           // [filters, channels, 3, 3]
+  kConvTranspose,  // [channels, filters, 3, 3], with their taps reversed
+};
+// The same with filters that are input W of each run, which transforms them.
+std::unique_ptr<ConvAlgorithm> WinogradProducts(const GemmTileKernels& tiles,
+                                                ActivationSpec activation, int64_t m,
+                                                FilterOrder order);
+// Returns whether WinogradProducts computes the convolution of filters with these dims.
 bool FitsWinograd(const ConvAttributes& attributes, DimsView filters);
 
 // Products of each tap with the outputs that it reaches (dilated_conv.cc); w [filters, channels,

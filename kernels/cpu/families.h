@@ -21,6 +21,7 @@ KernelList ConvKernels();
 KernelList ConvVolumeKernels();
 KernelList SizedConvKernels();
 KernelList WinogradConvKernels();
+KernelList WinogradConvTransposeKernels();
 KernelList DepthwiseConvKernels();
 KernelList PointwiseDepthwiseConvKernels();
 KernelList DilatedConvKernels();

@@ -35,6 +35,7 @@ const std::vector<KernelEntry>& CpuKernels() {
         cpu::MatMulNBitsKernels,
         cpu::AttentionKernels,
         cpu::AttentionGradientKernels,
+        cpu::WinogradConvTransposeKernels,
         cpu::ConvTransposeKernels,
         cpu::PoolGradientKernels,
         cpu::PoolKernels,

@@ -139,17 +139,21 @@ class WinogradRun {
 
 class Winograd : public ConvAlgorithm {
  public:
-  Winograd(const GemmTileKernels& tiles, int64_t m, ActivationSpec activation, Tensor filters)
+  // `filters`: transformed, or empty where each run has its own.
+  Winograd(const GemmTileKernels& tiles, int64_t m, ActivationSpec activation, Tensor filters,
+           FilterOrder order)
       : tiles_(tiles),
         kernels_((m == 2 ? kWinograd2PerTarget : kWinograd4PerTarget).For(tiles.target)()),
         m_(m),
         activation_(activation),
-        filters_(std::move(filters)) {}
+        filters_(std::move(filters)),
+        order_(order) {}
 
   const void* Bind(BindContext& context, const ConvGeometry& g) const override {
     WinogradPlan* plan = context.NewArray<WinogradPlan>(1);
     *plan = PlanWinograd(tiles_, m_, g);
-    context.SetScratch((plan->shared_floats() + plan->worker_floats() * context.num_workers()) *
+    context.SetScratch((plan->shared_floats() + FilterScratch(*plan) +
+                        plan->worker_floats() * context.num_workers()) *
                        static_cast<int64_t>(sizeof(float)));
     return plan;
   }
@@ -157,8 +161,10 @@ class Winograd : public ConvAlgorithm {
   void Run(RunContext& context, const void* state) const override {
     const WinogradPlan& plan = *static_cast<const WinogradPlan*>(state);
     float* scratch = context.scratch<float>();
+    float* filters = scratch + plan.shared_floats();
+    if (filters_.empty()) TransformFilters(context, plan, filters);
     const WinogradData data = {context.in<float>(0),
-                               filters_.data<float>(),
+                               filters_.empty() ? filters : filters_.data<float>(),
                                context.has_input(2) ? context.in<float>(2) : nullptr,
                                context.has_input(3) ? context.in<float>(3) : nullptr,
                                context.out<float>(0),
@@ -171,7 +177,7 @@ class Winograd : public ConvAlgorithm {
                             for (int64_t i = begin; i < end; ++i) run.TransformShared(i);
                           });
     }
-    float* workers = scratch + plan.shared_floats();
+    float* workers = filters + FilterScratch(plan);
     context.ParallelForWorkers(plan.chunks(), 1, [&](int worker, int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i)
         run.RunChunk(i, workers + worker * plan.worker_floats());
@@ -181,11 +187,38 @@ class Winograd : public ConvAlgorithm {
  private:
   static constexpr int64_t kTransformGrain = 8;  // channels of a block: about 3 us
 
+  int64_t FilterScratch(const WinogradPlan& plan) const {
+    return filters_.empty() ? plan.filter_floats() : 0;
+  }
+
+  // In the order of PackFilters.
+  void TransformFilters(const RunContext& context, const WinogradPlan& plan, float* to) const {
+    const bool transposed = order_ == FilterOrder::kConvTranspose;
+    const int64_t filter_step = transposed ? 9 : plan.channels * 9;
+    const int64_t channel_step = transposed ? plan.filters * 9 : 9;
+    context.ParallelFor(
+        plan.row_tiles * plan.channels, kTransformGrain * 4, [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i) {
+            const RowRange rows = RowsOfTile(plan.filters, plan.row_tiles, i / plan.channels);
+            const int64_t channel = i % plan.channels;
+            WinogradFilters f;
+            f.w = context.in<float>(1) + rows.begin * filter_step + channel * channel_step;
+            f.filter_step = filter_step;
+            f.filters = rows.count;
+            f.reversed = transposed;
+            f.u = to + rows.begin * plan.frequencies() * plan.channels + channel * rows.count;
+            f.step = plan.channels * rows.count;
+            kernels_.transform_filters(f);
+          }
+        });
+  }
+
   const GemmTileKernels& tiles_;
   const WinogradKernels& kernels_;
   int64_t m_;
   ActivationSpec activation_;
   Tensor filters_;
+  FilterOrder order_;
 };
 
 // Transforms w [filters, channels, 3, 3] to [tile of filters][frequency][channel][filter].
@@ -213,28 +246,24 @@ bool IsAll(const Dims& values, int64_t value) {
   return std::all_of(values.begin(), values.end(), [&](int64_t v) { return v == value; });
 }
 
-// The size of output axis `axis`, or 0 where it is not known.
-int64_t OutputSize(const NodeSpec& spec, size_t axis) {
-  const auto& shape = spec.output_type(0).shape;
-  if (!shape || shape->size() <= axis || !(*shape)[axis].known()) return 0;
-  return (*shape)[axis].value();
-}
-
 absl::StatusOr<std::unique_ptr<Kernel>> MakeWinograd(const NodeSpec& spec) {
   ONWARD_RETURN_IF_ERROR(CheckFloat32(spec));
   if (spec.options().precision == Precision::kStrict)
     return absl::UnimplementedError("not in strict arithmetic");
-  const Tensor* w = spec.constant(1);
-  if (w == nullptr || w->rank() != 4 || w->dims()[2] != 3 || w->dims()[3] != 3)
-    return absl::UnimplementedError("constant weights of 3x3 taps only");
+  const std::optional<Dims> filters = spec.input_type(1).static_dims();
   ONWARD_ASSIGN_OR_RETURN(ConvAttributes attributes, ConvAttributes::Parse(spec));
-  if (!FitsWinograd(attributes, w->dims()))
-    return absl::UnimplementedError("one group, strides and dilations of 1 only");
+  if (!filters || !FitsWinograd(attributes, *filters))
+    return absl::UnimplementedError("3x3 taps, one group, strides and dilations of 1 only");
   ONWARD_ASSIGN_OR_RETURN(const ActivationSpec activation, ParseActivation(spec));
   const GemmTileKernels& tiles = kGemmTilesPerTarget.For(TargetOf(spec))();
-  const int64_t m = ChooseWinograd(tiles.tile_cols / 2, w->dims()[1], w->dims()[0],
-                                   OutputSize(spec, 2), OutputSize(spec, 3));
+  const Tensor* w = spec.constant(1);
+  const int64_t m = ChooseWinograd(tiles.tile_cols / 2,
+                                   KnownSizes(spec, (*filters)[1], (*filters)[0], w != nullptr));
   if (m == 0) return absl::UnimplementedError("sums of products take less time for these sizes");
+  if (w == nullptr) {
+    return ConvKernel(std::move(attributes),
+                      WinogradProducts(tiles, activation, m, FilterOrder::kConv));
+  }
   ONWARD_ASSIGN_OR_RETURN(std::unique_ptr<ConvAlgorithm> algorithm,
                           WinogradProducts(tiles, activation, m, *w));
   spec.ReleaseConstant(1);
@@ -256,7 +285,13 @@ bool FitsWinograd(const ConvAttributes& attributes, DimsView filters) {
 ConvAlgorithmOr WinogradProducts(const GemmTileKernels& tiles, ActivationSpec activation, int64_t m,
                                  const Tensor& w) {
   ONWARD_ASSIGN_OR_RETURN(Tensor filters, PackFilters(tiles, m, w));
-  return std::make_unique<Winograd>(tiles, m, activation, std::move(filters));
+  return std::make_unique<Winograd>(tiles, m, activation, std::move(filters), FilterOrder::kConv);
+}
+
+std::unique_ptr<ConvAlgorithm> WinogradProducts(const GemmTileKernels& tiles,
+                                                ActivationSpec activation, int64_t m,
+                                                FilterOrder order) {
+  return std::make_unique<Winograd>(tiles, m, activation, Tensor(), order);
 }
 
 KernelList WinogradConvKernels() { return kKernels; }

@@ -13,6 +13,7 @@ constexpr int64_t kMostProducts = 64 * 1024;  // floats: a part of the second-le
 constexpr int64_t kCacheLine = 16;            // floats
 // Vector operations that take as long as reading a weight from memory.
 constexpr double kWeight = 0.5;
+constexpr double kTransform = 16;  // those of transforming and storing a filter
 
 // Vector operations that a convolution takes for `vectors` vectors of tiles or pixels, of patches
 // and of windows.
@@ -27,18 +28,27 @@ double CostOfTiles(double m, double vectors, double channels, double filters) {
 
 }  // namespace
 
-int64_t ChooseWinograd(int64_t lanes, int64_t channels, int64_t filters, int64_t out_h,
-                       int64_t out_w) {
-  if (channels < kLeastChannels || filters < kLeastChannels) return 0;
-  if (out_h == 0 || out_w == 0) return 4;
-  const auto vectors = [&](int64_t m) {
-    return static_cast<double>(CeilDiv(CeilDiv(out_h, m) * CeilDiv(out_w, m), lanes));
+WinogradSizes KnownSizes(const NodeSpec& spec, int64_t channels, int64_t filters,
+                         bool constant_filters) {
+  const auto& shape = spec.output_type(0).shape;
+  const auto size = [&](size_t axis) -> int64_t {
+    return shape && axis < shape->size() && (*shape)[axis].known() ? (*shape)[axis].value() : 0;
   };
-  const double c = static_cast<double>(channels), f = static_cast<double>(filters);
+  return {channels, filters, size(2), size(3), constant_filters};
+}
+
+int64_t ChooseWinograd(int64_t lanes, const WinogradSizes& sizes) {
+  if (sizes.channels < kLeastChannels || sizes.filters < kLeastChannels) return 0;
+  if (sizes.out_h == 0 || sizes.out_w == 0) return 4;
+  const auto vectors = [&](int64_t m) {
+    return static_cast<double>(CeilDiv(CeilDiv(sizes.out_h, m) * CeilDiv(sizes.out_w, m), lanes));
+  };
+  const double c = static_cast<double>(sizes.channels), f = static_cast<double>(sizes.filters);
   double least = CostOfPatches(vectors(1), c, f);
   int64_t best = 0;
   for (const int64_t m : {2, 4}) {
-    const double cost = CostOfTiles(static_cast<double>(m), vectors(m), c, f);
+    const double transform = sizes.constant_filters ? 0 : kTransform * c * f;
+    const double cost = CostOfTiles(static_cast<double>(m), vectors(m), c, f) + transform;
     if (cost < least) {
       least = cost;
       best = m;

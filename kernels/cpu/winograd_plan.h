@@ -31,16 +31,26 @@ struct WinogradPlan {
   int64_t frequencies() const { return (m + 2) * (m + 2); }
   int64_t block_floats() const { return frequencies() * window_step; }
   int64_t product_floats() const { return frequencies() * product_step; }
+  int64_t filter_floats() const { return frequencies() * filters * channels; }
   int64_t tiles() const { return tiles_h * tiles_w; }
   int64_t chunks() const { return images * blocks * row_chunks; }
   int64_t shared_floats() const { return shared ? images * blocks * block_floats() : 0; }
   int64_t worker_floats() const { return product_floats() + (shared ? 0 : block_floats()); }
 };
 
+struct WinogradSizes {
+  int64_t channels = 0, filters = 0;
+  int64_t out_h = 0, out_w = 0;  // 0: not known, and taken to be large
+  bool constant_filters = true;  // others are transformed in each run
+};
+
+// The sizes of a node with the output [batch, filters, height, width], as far as its type says.
+WinogradSizes KnownSizes(const NodeSpec& spec, int64_t channels, int64_t filters,
+                         bool constant_filters);
+
 // The m with which a convolution of this size takes the least time, or 0 where that is a product
-// of patches. Sizes of the image that are not known are 0 and taken to be large.
-int64_t ChooseWinograd(int64_t lanes, int64_t channels, int64_t filters, int64_t out_h,
-                       int64_t out_w);
+// of patches.
+int64_t ChooseWinograd(int64_t lanes, const WinogradSizes& sizes);
 
 WinogradPlan PlanWinograd(const GemmTileKernels& tiles, int64_t m, const ConvGeometry& geometry);
 

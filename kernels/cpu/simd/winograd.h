@@ -43,7 +43,18 @@ struct WinogradTiles {
   float* y = nullptr;  // the plane of the filter
 };
 
+// The filters of one channel, of 3 x 3 taps each.
+struct WinogradFilters {
+  const float* w = nullptr;  // taps of filter r at w[r * filter_step + tap]
+  int64_t filter_step = 9;
+  int filters = 0;
+  bool reversed = false;  // the last tap of a filter is the first one
+  float* u = nullptr;     // frequency f of filter r goes to u[f * step + r]
+  int64_t step = 0;
+};
+
 struct WinogradKernels {
+  void (*transform_filters)(const WinogradFilters& filters);
   void (*transform_windows)(const WinogradWindows& windows);
   void (*store_tiles)(const WinogradTiles& tiles);
 };
@@ -52,7 +63,7 @@ struct WinogradKernels {
 ONWARD_PER_TARGET(kVectorLoops, const WinogradKernels&, Winograd2, ())
 ONWARD_PER_TARGET(kVectorLoops, const WinogradKernels&, Winograd4, ())
 
-// u[f] = frequency f of the filter g[9], for f < (m + 2)^2.
+// u[f] = frequency f of the filter g[9], for f < (m + 2)^2, computed in double.
 void TransformFilter(int64_t m, const float* g, float* u);
 
 }  // namespace onward::kernels::cpu

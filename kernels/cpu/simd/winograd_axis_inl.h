@@ -5,12 +5,20 @@
 
 namespace onward::kernels::cpu::ONWARD_TARGET {
 
-// Along one axis: `Window` is B^T and `Output` A^T of the paper.
+// Along one axis: `Filter` is G, `Window` is B^T and `Output` A^T of the paper; winograd.cc has the
+// formula of `Filter`.
 template <int kOutput>
 struct WinogradAxis;
 
 template <>
 struct WinogradAxis<2> {
+  static ONWARD_INLINE void Filter(const Vec (&g)[3], Vec (&u)[4]) {
+    const Vec half = Set(0.5f), even = (g[0] + g[2]) * half, odd = g[1] * half;
+    u[0] = -g[0];
+    u[1] = even + odd;
+    u[2] = even - odd;
+    u[3] = g[2];
+  }
   static ONWARD_INLINE void Window(const Vec (&d)[4], Vec (&v)[4]) {
     v[0] = d[2] - d[0];
     v[1] = d[1] + d[2];
@@ -28,6 +36,18 @@ struct WinogradAxis<4> {
   static constexpr float kA = 0.75f, kB = 1.5f;
   static constexpr float kAA = kA * kA, kBB = kB * kB;
 
+  static ONWARD_INLINE void Filter(const Vec (&g)[3], Vec (&u)[6]) {
+    constexpr float kAtZero = 1 / (kAA * kBB);
+    constexpr float kAtA = 1 / (2 * kAA * (kAA - kBB)), kAtB = 1 / (2 * kBB * (kBB - kAA));
+    u[0] = g[0] * Set(kAtZero);
+    const Vec even_a = Fma(Set(kAA), g[2], g[0]) * Set(kAtA), odd_a = g[1] * Set(kA * kAtA);
+    u[1] = even_a + odd_a;
+    u[2] = even_a - odd_a;
+    const Vec even_b = Fma(Set(kBB), g[2], g[0]) * Set(kAtB), odd_b = g[1] * Set(kB * kAtB);
+    u[3] = even_b + odd_b;
+    u[4] = even_b - odd_b;
+    u[5] = g[2];
+  }
   static ONWARD_INLINE void Window(const Vec (&d)[6], Vec (&v)[6]) {
     const Vec product = Set(kAA * kBB), sum = Set(-(kAA + kBB));
     v[0] = Fma(product, d[0], Fma(sum, d[2], d[4]));

@@ -2,10 +2,50 @@
 
 #include "kernels/cpu/simd/activation_inl.h"
 #include "kernels/cpu/simd/copy_run_inl.h"
+#include "kernels/cpu/simd/tile_io_inl.h"
 #include "kernels/cpu/simd/winograd.h"
 #include "kernels/cpu/simd/winograd_axis_inl.h"
 
 namespace onward::kernels::cpu::ONWARD_TARGET {
+
+// taps[y][x] of kLanes filters, of which `filters` are there.
+ONWARD_INLINE void LoadTaps(const WinogradFilters& f, int first, int filters, Vec (&taps)[3][3]) {
+  const float* w = f.w + first * f.filter_step;
+  for (int t = 0; t < 9; t += kLanes) {
+    const int n = 9 - t < kLanes ? 9 - t : kLanes;
+    Vec block[kLanes];
+    LoadTransposed(w + t, f.filter_step, filters, n, block);
+    for (int i = 0; i < n; ++i) {
+      const int tap = f.reversed ? 8 - (t + i) : t + i;
+      taps[tap / 3][tap % 3] = block[i];
+    }
+  }
+}
+
+template <int kOutput>
+void TransformFilters(const WinogradFilters& f) {
+  constexpr int kWindow = kOutput + 2;
+  for (int first = 0; first < f.filters; first += kLanes) {
+    const int n = f.filters - first < kLanes ? f.filters - first : kLanes;
+    Vec taps[3][3], columns[kWindow][3];
+    LoadTaps(f, first, n, taps);
+    ONWARD_UNROLL
+    for (int x = 0; x < 3; ++x) {
+      Vec to[kWindow];
+      WinogradAxis<kOutput>::Filter({taps[0][x], taps[1][x], taps[2][x]}, to);
+      ONWARD_UNROLL
+      for (int y = 0; y < kWindow; ++y) columns[y][x] = to[y];
+    }
+    ONWARD_UNROLL
+    for (int y = 0; y < kWindow; ++y) {
+      Vec to[kWindow];
+      WinogradAxis<kOutput>::Filter(columns[y], to);
+      ONWARD_UNROLL
+      for (int x = 0; x < kWindow; ++x)
+        StoreLanes(f.u + (y * kWindow + x) * f.step + first, to[x], n);
+    }
+  }
+}
 
 // v moved down by one lane, with `last` in the last one.
 template <int... I>
@@ -166,11 +206,13 @@ void StoreTiles(const WinogradTiles& t) {
 }
 
 const WinogradKernels& Winograd2() {
-  static constexpr WinogradKernels kKernels = {TransformWindows<2>, StoreTiles<2>};
+  static constexpr WinogradKernels kKernels = {TransformFilters<2>, TransformWindows<2>,
+                                               StoreTiles<2>};
   return kKernels;
 }
 const WinogradKernels& Winograd4() {
-  static constexpr WinogradKernels kKernels = {TransformWindows<4>, StoreTiles<4>};
+  static constexpr WinogradKernels kKernels = {TransformFilters<4>, TransformWindows<4>,
+                                               StoreTiles<4>};
   return kKernels;
 }
 

@@ -11,6 +11,7 @@ namespace {
 
 using cases::OpCase;
 using testing::ExpectFastKernels;
+using testing::ExpectWinogradKernels;
 using testing::RandomFloats;
 
 struct ConvShape {
@@ -215,6 +216,27 @@ TEST(ConvTransposeKernels, AddWhatWindowsReach) {
         ExpectFastKernels(TransposeCase(s, random, testing::RandomBFloats), 2, Precision::kFast),
         2 * testing::NumBf16Targets());
   }
+}
+
+TEST(ConvTransposeKernels, Winograd) {
+  std::mt19937 random(19);
+  int ran = 0;
+  for (int i = 0; i < 60; ++i) {
+    ConvShape s = {Draw(random, 1, 3),
+                   Draw(random, 16, 40),
+                   Draw(random, 16, 70),
+                   1,
+                   {Draw(random, 5, 30), Draw(random, 5, 30)},
+                   {3, 3},
+                   {1, 1},
+                   {1, 1},
+                   {Draw(random, 0, 3), Draw(random, 0, 3)},
+                   {}};
+    for (int axis = 0; axis < 2; ++axis) s.output[axis] = s.input[axis] + 2 * s.pad[axis] - 2;
+    SCOPED_TRACE(absl::StrCat("seed 19, case ", i));
+    ran += ExpectWinogradKernels(TransposeCase(s, random, AnyFloats), i % 2 == 0 ? 0 : 2);
+  }
+  EXPECT_GE(ran, 60);
 }
 
 TEST(ConvTransposeKernels, DeepSumsAreCutIntoBlocks) {
