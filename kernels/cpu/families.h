@@ -22,6 +22,7 @@ KernelList ConvVolumeKernels();
 KernelList SizedConvKernels();
 KernelList WinogradConvKernels();
 KernelList WinogradConvTransposeKernels();
+KernelList WinogradWeightGradientKernels();
 KernelList DepthwiseConvKernels();
 KernelList PointwiseDepthwiseConvKernels();
 KernelList DilatedConvKernels();

@@ -27,6 +27,7 @@ const std::vector<KernelEntry>& CpuKernels() {
         cpu::BinaryKernels,
         cpu::DepthwiseGradientKernels,
         cpu::ConvGradientBf16Kernels,
+        cpu::WinogradWeightGradientKernels,
         cpu::ConvGradientKernels,
         cpu::CastKernels,
         cpu::EinsumKernels,

@@ -53,10 +53,22 @@ struct WinogradFilters {
   int64_t step = 0;
 };
 
+// Sums per frequency of one filter, and where its taps go: the transpose of transform_filters.
+struct WinogradTapSums {
+  const float* u = nullptr;  // frequency f of channel c at u[f * step + c]
+  int64_t step = 0;
+  int channels = 0;
+  float* w = nullptr;  // taps of channel c go to w[9 * c + tap]
+};
+
 struct WinogradKernels {
   void (*transform_filters)(const WinogradFilters& filters);
   void (*transform_windows)(const WinogradWindows& windows);
   void (*store_tiles)(const WinogradTiles& tiles);
+  // The gradient by filters has the transposes of store_tiles and of transform_filters. Pixels of
+  // tiles, which do not overlap, take the place of windows.
+  void (*transform_pixels)(const WinogradWindows& tiles);
+  void (*store_taps)(const WinogradTapSums& sums);
 };
 
 // For output tiles of 2 x 2 and of 4 x 4 pixels.

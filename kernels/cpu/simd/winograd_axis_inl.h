@@ -5,8 +5,8 @@
 
 namespace onward::kernels::cpu::ONWARD_TARGET {
 
-// Along one axis: `Filter` is G, `Window` is B^T and `Output` A^T of the paper; winograd.cc has the
-// formula of `Filter`.
+// Along one axis: `Filter` is G, `Window` is B^T and `Output` A^T of the paper, `Pixels` is A and
+// `Taps` G^T; winograd.cc has the formula of `Filter`.
 template <int kOutput>
 struct WinogradAxis;
 
@@ -29,16 +29,28 @@ struct WinogradAxis<2> {
     y[0] = m[0] + (m[1] + m[2]);
     y[1] = (m[1] - m[2]) + m[3];
   }
+  static ONWARD_INLINE void Pixels(const Vec (&y)[2], Vec (&m)[4]) {
+    m[0] = y[0];
+    m[1] = y[0] + y[1];
+    m[2] = y[0] - y[1];
+    m[3] = y[1];
+  }
+  static ONWARD_INLINE void Taps(const Vec (&u)[4], Vec (&g)[3]) {
+    const Vec half = Set(0.5f), even = (u[1] + u[2]) * half;
+    g[0] = even - u[0];
+    g[1] = (u[1] - u[2]) * half;
+    g[2] = even + u[3];
+  }
 };
 
 template <>
 struct WinogradAxis<4> {
   static constexpr float kA = 0.75f, kB = 1.5f;
   static constexpr float kAA = kA * kA, kBB = kB * kB;
+  static constexpr float kAtZero = 1 / (kAA * kBB);
+  static constexpr float kAtA = 1 / (2 * kAA * (kAA - kBB)), kAtB = 1 / (2 * kBB * (kBB - kAA));
 
   static ONWARD_INLINE void Filter(const Vec (&g)[3], Vec (&u)[6]) {
-    constexpr float kAtZero = 1 / (kAA * kBB);
-    constexpr float kAtA = 1 / (2 * kAA * (kAA - kBB)), kAtB = 1 / (2 * kBB * (kBB - kAA));
     u[0] = g[0] * Set(kAtZero);
     const Vec even_a = Fma(Set(kAA), g[2], g[0]) * Set(kAtA), odd_a = g[1] * Set(kA * kAtA);
     u[1] = even_a + odd_a;
@@ -66,6 +78,24 @@ struct WinogradAxis<4> {
     y[1] = Fma(Set(kA), odd_a, odd_b * Set(kB));
     y[2] = Fma(Set(kAA), even_a, even_b * Set(kBB));
     y[3] = Fma(Set(kAA * kA), odd_a, Fma(Set(kBB * kB), odd_b, m[5]));
+  }
+  static ONWARD_INLINE void Pixels(const Vec (&y)[4], Vec (&m)[6]) {
+    m[0] = y[0];
+    const Vec even_a = Fma(Set(kAA), y[2], y[0]);
+    const Vec odd_a = Fma(Set(kAA * kA), y[3], y[1] * Set(kA));
+    m[1] = even_a + odd_a;
+    m[2] = even_a - odd_a;
+    const Vec even_b = Fma(Set(kBB), y[2], y[0]);
+    const Vec odd_b = Fma(Set(kBB * kB), y[3], y[1] * Set(kB));
+    m[3] = even_b + odd_b;
+    m[4] = even_b - odd_b;
+    m[5] = y[3];
+  }
+  static ONWARD_INLINE void Taps(const Vec (&u)[6], Vec (&g)[3]) {
+    const Vec even_a = (u[1] + u[2]) * Set(kAtA), even_b = (u[3] + u[4]) * Set(kAtB);
+    g[0] = Fma(Set(kAtZero), u[0], even_a + even_b);
+    g[1] = Fma(Set(kA * kAtA), u[1] - u[2], (u[3] - u[4]) * Set(kB * kAtB));
+    g[2] = Fma(Set(kAA), even_a, Fma(Set(kBB), even_b, u[5]));
   }
 };
 

@@ -91,16 +91,14 @@ ONWARD_INLINE void TransformColumns(const WinogradWindows& w,
   }
 }
 
-// window[x] = pixel x of kLanes windows that lie 2 or 4 pixels apart.
-ONWARD_INLINE void LoadWindows(const float* row, Vec (&window)[4]) {
+// pixels[x] = pixel x of kLanes tiles of 2 or 4 that lie one after another.
+ONWARD_INLINE void LoadRowOfTiles(const float* row, Vec (&pixels)[2]) {
   const auto lanes = std::make_integer_sequence<int, kLanes>();
   const Vec low = Load(row), high = Load(row + kLanes);
-  window[0] = EvenLanes(low, high, lanes);
-  window[1] = OddLanes(low, high, lanes);
-  window[2] = NextLanes(window[0], row[2 * kLanes], lanes);
-  window[3] = NextLanes(window[1], row[2 * kLanes + 1], lanes);
+  pixels[0] = EvenLanes(low, high, lanes);
+  pixels[1] = OddLanes(low, high, lanes);
 }
-ONWARD_INLINE void LoadWindows(const float* row, Vec (&window)[6]) {
+ONWARD_INLINE void LoadRowOfTiles(const float* row, Vec (&pixels)[4]) {
   const auto lanes = std::make_integer_sequence<int, kLanes>();
   Vec even[2], odd[2];
   ONWARD_UNROLL
@@ -109,12 +107,22 @@ ONWARD_INLINE void LoadWindows(const float* row, Vec (&window)[6]) {
     even[i] = EvenLanes(low, high, lanes);
     odd[i] = OddLanes(low, high, lanes);
   }
-  window[0] = EvenLanes(even[0], even[1], lanes);
-  window[1] = EvenLanes(odd[0], odd[1], lanes);
-  window[2] = OddLanes(even[0], even[1], lanes);
-  window[3] = OddLanes(odd[0], odd[1], lanes);
-  window[4] = NextLanes(window[0], row[4 * kLanes], lanes);
-  window[5] = NextLanes(window[1], row[4 * kLanes + 1], lanes);
+  pixels[0] = EvenLanes(even[0], even[1], lanes);
+  pixels[1] = EvenLanes(odd[0], odd[1], lanes);
+  pixels[2] = OddLanes(even[0], even[1], lanes);
+  pixels[3] = OddLanes(odd[0], odd[1], lanes);
+}
+
+// window[x] = pixel x of kLanes windows that lie kOutput pixels apart.
+template <int kOutput>
+ONWARD_INLINE void LoadWindows(const float* row, Vec (&window)[kOutput + 2]) {
+  const auto lanes = std::make_integer_sequence<int, kLanes>();
+  Vec pixels[kOutput];
+  LoadRowOfTiles(row, pixels);
+  ONWARD_UNROLL
+  for (int x = 0; x < kOutput; ++x) window[x] = pixels[x];
+  window[kOutput] = NextLanes(pixels[0], row[kOutput * kLanes], lanes);
+  window[kOutput + 1] = NextLanes(pixels[1], row[kOutput * kLanes + 1], lanes);
 }
 
 template <int kOutput>
@@ -127,11 +135,75 @@ void TransformWindows(const WinogradWindows& w) {
     ONWARD_UNROLL
     for (int y = 0; y < kWindow; ++y) {
       Vec window[kWindow], to[kWindow];
-      LoadWindows(rows[y] + j * kOutput, window);
+      LoadWindows<kOutput>(rows[y] + j * kOutput, window);
       WinogradAxis<kOutput>::Window(window, to);
       ONWARD_UNROLL
       for (int x = 0; x < kWindow; ++x) StoreLanes(w.v + (y * kWindow + x) * w.step + j, to[x], n);
     }
+  }
+}
+
+template <int kOutput>
+void TransformPixels(const WinogradWindows& w) {
+  constexpr int kWindow = kOutput + 2, kMost = kMaxWinogradTiles * kOutput;
+  static constexpr float kZeros[kMost] = {};
+  float rows[kWindow][kMost];
+  const int count = w.tiles * kOutput;
+  const int end = w.in_w - w.left < count ? static_cast<int>(w.in_w - w.left) : count;
+  const float* from[kOutput];
+  for (int r = 0; r < kOutput; ++r)
+    from[r] = w.top + r < w.in_h ? w.x + (w.top + r) * w.in_w + w.left : kZeros;
+  int i = 0;
+  for (; i < end; i += kLanes) {
+    const int n = end - i < kLanes ? end - i : kLanes;
+    Vec column[kOutput], to[kWindow];
+    ONWARD_UNROLL
+    for (int r = 0; r < kOutput; ++r) column[r] = KeepLanes(LoadLanes(from[r] + i, n), n);
+    WinogradAxis<kOutput>::Pixels(column, to);
+    ONWARD_UNROLL
+    for (int f = 0; f < kWindow; ++f) Store(rows[f] + i, to[f]);
+  }
+  const int read = (w.tiles + kLanes - 1) / kLanes * kLanes * kOutput;
+  for (; i < read; i += kLanes)
+    for (int f = 0; f < kWindow; ++f) Store(rows[f] + i, Vec{});
+  for (int j = 0; j < w.tiles; j += kLanes) {
+    const int n = w.tiles - j < kLanes ? w.tiles - j : kLanes;
+    ONWARD_UNROLL
+    for (int y = 0; y < kWindow; ++y) {
+      Vec pixels[kOutput], to[kWindow];
+      LoadRowOfTiles(rows[y] + j * kOutput, pixels);
+      WinogradAxis<kOutput>::Pixels(pixels, to);
+      ONWARD_UNROLL
+      for (int x = 0; x < kWindow; ++x) StoreLanes(w.v + (y * kWindow + x) * w.step + j, to[x], n);
+    }
+  }
+}
+
+template <int kOutput>
+void StoreTaps(const WinogradTapSums& t) {
+  constexpr int kWindow = kOutput + 2;
+  for (int c = 0; c < t.channels; c += kLanes) {
+    const int n = t.channels - c < kLanes ? t.channels - c : kLanes;
+    Vec rows[3][kWindow];
+    ONWARD_UNROLL
+    for (int y = 0; y < kWindow; ++y) {
+      Vec row[kWindow], to[3];
+      ONWARD_UNROLL
+      for (int x = 0; x < kWindow; ++x) row[x] = LoadLanes(t.u + (y * kWindow + x) * t.step + c, n);
+      WinogradAxis<kOutput>::Taps(row, to);
+      ONWARD_UNROLL
+      for (int x = 0; x < 3; ++x) rows[x][y] = to[x];
+    }
+    float taps[9][kLanes];
+    ONWARD_UNROLL
+    for (int x = 0; x < 3; ++x) {
+      Vec to[3];
+      WinogradAxis<kOutput>::Taps(rows[x], to);
+      ONWARD_UNROLL
+      for (int y = 0; y < 3; ++y) Store(taps[3 * y + x], to[y]);
+    }
+    for (int lane = 0; lane < n; ++lane)
+      for (int tap = 0; tap < 9; ++tap) t.w[(c + lane) * 9 + tap] = taps[tap][lane];
   }
 }
 
@@ -205,15 +277,13 @@ void StoreTiles(const WinogradTiles& t) {
   });
 }
 
-const WinogradKernels& Winograd2() {
-  static constexpr WinogradKernels kKernels = {TransformFilters<2>, TransformWindows<2>,
-                                               StoreTiles<2>};
-  return kKernels;
-}
-const WinogradKernels& Winograd4() {
-  static constexpr WinogradKernels kKernels = {TransformFilters<4>, TransformWindows<4>,
-                                               StoreTiles<4>};
-  return kKernels;
-}
+template <int kOutput>
+inline constexpr WinogradKernels kWinogradKernels = {
+    TransformFilters<kOutput>, TransformWindows<kOutput>, StoreTiles<kOutput>,
+    TransformPixels<kOutput>,  StoreTaps<kOutput>,
+};
+
+const WinogradKernels& Winograd2() { return kWinogradKernels<2>; }
+const WinogradKernels& Winograd4() { return kWinogradKernels<4>; }
 
 }  // namespace onward::kernels::cpu::ONWARD_TARGET

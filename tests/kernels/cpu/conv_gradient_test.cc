@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "absl/strings/str_cat.h"
 #include "tests/support/fast_kernels.h"
@@ -52,6 +53,22 @@ ConvShape WithoutPadding(ConvShape s) {
 }
 
 // The sum over batch and output positions of dY times what the window's tap reads.
+// Large enough for Winograd's tiles to take less time.
+ConvShape DrawWinograd(std::mt19937& random) {
+  ConvShape s = {.batch = Draw(random, 1, 3),
+                 .channels = Draw(random, 16, 40),
+                 .filters = Draw(random, 16, 70),
+                 .group = 1,
+                 .input = {Draw(random, 5, 30), Draw(random, 5, 30)},
+                 .kernel = {3, 3},
+                 .stride = {1, 1},
+                 .dilation = {1, 1},
+                 .pad = {Draw(random, 0, 3), Draw(random, 0, 3)},
+                 .output = {}};
+  for (int axis = 0; axis < 2; ++axis) s.output[axis] = s.input[axis] + 2 * s.pad[axis] - 2;
+  return s;
+}
+
 Tensor WeightSums(const ConvShape& s, const Tensor& x, const Tensor& dy) {
   const int64_t channels = s.channels / s.group, filters = s.filters / s.group;
   Tensor dw(DType::kFloat32, {s.filters, channels, s.kernel[0], s.kernel[1]});
@@ -133,6 +150,24 @@ TEST(ConvWeightGradientKernels, ManyChannels) {
   ExpectWeightGradients({3, 100, 70, 1, {7, 7}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {7, 7}}, random);
   ExpectWeightGradients({2, 70, 80, 2, {9, 11}, {5, 3}, {2, 2}, {1, 1}, {2, 1}, {5, 6}}, random);
   ExpectWeightGradients({4, 330, 33, 1, {5, 5}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {5, 5}}, random);
+}
+
+TEST(ConvWeightGradientKernels, Winograd) {
+  std::mt19937 random(20);
+  int ran = 0;
+  for (int i = 0; i < 60; ++i) {
+    ConvShape s = DrawWinograd(random);
+    if (i % 10 == 0) s.batch = 40;  // not all images at once
+    const Tensor x = RandomFloats({s.batch, s.channels, s.input[0], s.input[1]}, random);
+    const Tensor dy = RandomFloats({s.batch, s.filters, s.output[0], s.output[1]}, random);
+    SCOPED_TRACE(absl::StrCat("seed 20, case ", i));
+    OpCase op = WeightCase(s, x, dy);
+    float largest = 0;
+    for (const float sum : op.expected[0].span<float>()) largest = std::max(largest, std::abs(sum));
+    op.rtol = 0, op.atol = 2e-5 * static_cast<double>(largest);
+    ran += ExpectWinogradKernels(op, 0);
+  }
+  EXPECT_GE(ran, 60);
 }
 
 // Each element of X times each weight of its filter, added where the window puts it.
@@ -222,17 +257,7 @@ TEST(ConvTransposeKernels, Winograd) {
   std::mt19937 random(19);
   int ran = 0;
   for (int i = 0; i < 60; ++i) {
-    ConvShape s = {Draw(random, 1, 3),
-                   Draw(random, 16, 40),
-                   Draw(random, 16, 70),
-                   1,
-                   {Draw(random, 5, 30), Draw(random, 5, 30)},
-                   {3, 3},
-                   {1, 1},
-                   {1, 1},
-                   {Draw(random, 0, 3), Draw(random, 0, 3)},
-                   {}};
-    for (int axis = 0; axis < 2; ++axis) s.output[axis] = s.input[axis] + 2 * s.pad[axis] - 2;
+    const ConvShape s = DrawWinograd(random);
     SCOPED_TRACE(absl::StrCat("seed 19, case ", i));
     ran += ExpectWinogradKernels(TransposeCase(s, random, AnyFloats), i % 2 == 0 ? 0 : 2);
   }
