@@ -1,5 +1,6 @@
 // Shape arithmetic that types already give: integers whose elements are all known become
 // constants, and so do the targets of Reshape and Expand where a 0, a 1 or one -1 can say the rest.
+// Gather of the only element of an axis, as of an LSTM's one direction, becomes a view, Squeeze.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -98,6 +99,25 @@ std::optional<Patch> ConstantTarget(const Graph& graph, const Node& node) {
   return patch;
 }
 
+std::optional<Patch> GatherOfOne(const Graph& graph, const Node& node) {
+  if (!node.Is("Gather") || !graph.is_constant(node.inputs[1])) return std::nullopt;
+  const auto& shape = graph.type(node.inputs[0]).shape;
+  const std::optional<Dims> index = graph.type(node.inputs[1]).static_dims();
+  if (!shape || !index || !index->empty()) return std::nullopt;
+  const auto rank = static_cast<int64_t>(shape->size());
+  const int64_t given = node.attributes.Int("axis", 0), axis = given < 0 ? given + rank : given;
+  if (axis < 0 || axis >= rank || !(*shape)[static_cast<size_t>(axis)].known() ||
+      (*shape)[static_cast<size_t>(axis)].value() != 1)
+    return std::nullopt;
+  // Other elements are not there: that is for the kernel to say.
+  const std::optional<std::vector<int64_t>> at = IntElements(graph, node.inputs[1]);
+  if (!at || ((*at)[0] != 0 && (*at)[0] != -1)) return std::nullopt;
+  Patch patch(graph);
+  patch.Replace(node.outputs[0],
+                patch.AddNode("Squeeze", {node.inputs[0], AddIntegers(patch, {axis})}));
+  return patch;
+}
+
 std::optional<Patch> KnownOutput(const Graph& graph, const Node& node, const KnownElements& known) {
   if (node.outputs.size() != 1 || node.Is("Identity")) return std::nullopt;
   const ValueId output = node.outputs[0];
@@ -126,6 +146,7 @@ absl::StatusOr<int> SimplifyShapes(Graph& graph, const PassOptions&, int& budget
     const Node& node = graph.node(*it);
     std::optional<Patch> patch = KnownOutput(graph, node, known);
     if (!patch) patch = ConstantTarget(graph, node);
+    if (!patch) patch = GatherOfOne(graph, node);
     if (!patch) continue;
     patch->set_label(absl::StrCat("simplify_shapes @ ", graph.Describe(*it)));
     ONWARD_RETURN_IF_ERROR(Apply(graph, *std::move(patch)));

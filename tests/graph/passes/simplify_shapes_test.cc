@@ -35,6 +35,23 @@ TEST(SimplifyShapes, TargetOfExpand) {
             "y = Expand(x, y_const)\n");
 }
 
+TEST(SimplifyShapes, GatherOfTheOnlyElementIsSqueeze) {
+  EXPECT_EQ(After("g (float[1,4,B] x) => (float[4,B] y) <int64 i = {0}> { y = Gather(x, i) }"),
+            "y = Squeeze(x, y_const)\n");
+  EXPECT_EQ(After("g (float[4,B,1] x) => (float[4,B] y) <int64 i = {-1}> {"
+                  "y = Gather <axis = -1> (x, i) }"),
+            "y = Squeeze(x, y_const)\n");
+}
+
+TEST(SimplifyShapes, LeavesGatherOfOthers) {
+  for (const char* text :
+       {"g (float[2,4] x) => (float[4] y) <int64 i = {0}> { y = Gather(x, i) }",
+        "g (float[B,4] x) => (float[4] y) <int64 i = {0}> { y = Gather(x, i) }",
+        "g (float[1,4] x) => (float[1,4] y) <int64[1] i = {0}> { y = Gather(x, i) }",
+        "g (float[1,4] x, int64 i) => (float[4] y) { y = Gather(x, i) }"})
+    EXPECT_EQ(After(text), "y = Gather(x, i)\n") << text;
+}
+
 TEST(SimplifyShapes, LeavesWhatDependsOnData) {
   const char* text =
       "g (float[B,4] x, int64[2] s) => (float[N,M] y) { t = Abs(s) a = Add(t, s)"
