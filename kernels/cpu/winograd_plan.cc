@@ -13,6 +13,7 @@ constexpr int64_t kMostProducts = 64 * 1024;  // floats: a part of the second-le
 constexpr int64_t kCacheLine = 16;            // floats
 // Vector operations that take as long as reading a weight from memory.
 constexpr double kWeight = 0.5;
+constexpr int64_t kMostFilterFloats = 20 * 1024 * 1024;  // of the scratch of a run
 constexpr double kTransform = 16;  // those of transforming and storing a filter
 
 // Vector operations that a convolution takes for `vectors` vectors of tiles or pixels, of patches
@@ -39,7 +40,11 @@ WinogradSizes KnownSizes(const NodeSpec& spec, int64_t channels, int64_t filters
 
 int64_t ChooseWinograd(int64_t lanes, const WinogradSizes& sizes) {
   if (sizes.channels < kLeastChannels || sizes.filters < kLeastChannels) return 0;
-  if (sizes.out_h == 0 || sizes.out_w == 0) return 4;
+  const auto fits = [&](int64_t m) {
+    return sizes.constant_filters ||
+           (m + 2) * (m + 2) * sizes.channels * sizes.filters <= kMostFilterFloats;
+  };
+  if (sizes.out_h == 0 || sizes.out_w == 0) return fits(4) ? 4 : 0;
   const auto vectors = [&](int64_t m) {
     return static_cast<double>(CeilDiv(CeilDiv(sizes.out_h, m) * CeilDiv(sizes.out_w, m), lanes));
   };
@@ -49,7 +54,7 @@ int64_t ChooseWinograd(int64_t lanes, const WinogradSizes& sizes) {
   for (const int64_t m : {2, 4}) {
     const double transform = sizes.constant_filters ? 0 : kTransform * c * f;
     const double cost = CostOfTiles(static_cast<double>(m), vectors(m), c, f) + transform;
-    if (cost < least) {
+    if (cost < least && fits(m)) {
       least = cost;
       best = m;
     }

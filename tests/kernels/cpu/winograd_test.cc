@@ -2,6 +2,8 @@
 // processors take a hundred times as long for each.
 #include "kernels/cpu/simd/winograd.h"
 
+#include "kernels/cpu/winograd_plan.h"
+
 #if defined(__x86_64__)
 #include <gtest/gtest.h>
 #include <xmmintrin.h>
@@ -84,6 +86,16 @@ TEST(Winograd, ProductsBesideTheLastTileAreNotRead) {
     }
   });
 }
+
+// Filters of a run are transformed to its scratch.
+TEST(Winograd, FiltersOfARunTakeLittleMemory) {
+  EXPECT_EQ(ChooseWinograd(16, {512, 512, 56, 56, /*constant_filters=*/false}), 4);
+  EXPECT_EQ(ChooseWinograd(16, {1024, 1024, 56, 56, /*constant_filters=*/false}), 2);
+  EXPECT_EQ(ChooseWinograd(16, {2048, 2048, 56, 56, /*constant_filters=*/false}), 0);
+  EXPECT_EQ(ChooseWinograd(16, {2048, 2048, 0, 0, /*constant_filters=*/false}), 0);
+  EXPECT_EQ(ChooseWinograd(16, {2048, 2048, 56, 56, /*constant_filters=*/true}), 4);
+}
+
 }  // namespace
 }  // namespace onward::kernels::cpu
 #endif
