@@ -14,9 +14,11 @@
 namespace onward::kernels::cpu {
 namespace {
 
-constexpr int64_t kMostFloats = 4 * 1024 * 1024;  // of windows and tiles that are there at once
-constexpr int64_t kTransformTiles = 256;          // about 3 us
-constexpr int64_t kLine = 16;                     // floats
+// Windows and tiles that are there at once: they stay in a cache, but sums that take more than they
+// do are not read for each part of them.
+constexpr int64_t kMostFloats = 2 * 1024 * 1024;
+constexpr int64_t kTransformTiles = 256;  // about 3 us
+constexpr int64_t kLine = 16;             // floats
 constexpr int64_t kStoredFloats = 16 * 1024;
 
 struct WeightGradientState {
@@ -50,7 +52,9 @@ class WinogradWeightGradient : public Kernel {
     if (s->batch == 0) return absl::OkStatus();
     s->tiles_h = CeilDiv(s->rows.output, m_), s->tiles_w = CeilDiv(s->columns.output, m_);
     const int64_t image_floats = frequencies() * (s->channels + s->filters) * s->tiles();
-    s->images = EvenPiece(s->batch, std::max<int64_t>(1, kMostFloats / image_floats));
+    const int64_t sums = frequencies() * s->channels * s->filters;
+    const int64_t most = std::max(kMostFloats, sums) / image_floats;
+    s->images = EvenPiece(s->batch, std::max<int64_t>(1, most));
     s->step = (CeilDiv(s->images * s->tiles(), 2 * kLine) * 2 + 1) * kLine;
     const auto plan = [&](int64_t images) {
       return PlanGemm(tiles_, ColumnsLayout::kTransposed, s->filters, s->channels,
@@ -58,8 +62,7 @@ class WinogradWeightGradient : public Kernel {
     };
     s->plan = plan(s->images);
     s->last_plan = plan(s->batch - (CeilDiv(s->batch, s->images) - 1) * s->images);
-    const int64_t floats = ProductsAt(*s) + frequencies() * s->filters * s->channels +
-                           context.num_workers() * WorkerScratch(*s);
+    const int64_t floats = ProductsAt(*s) + sums + context.num_workers() * WorkerScratch(*s);
     context.SetScratch(floats * static_cast<int64_t>(sizeof(float)));
     return absl::OkStatus();
   }
