@@ -19,6 +19,8 @@ import subprocess
 import sys
 import tempfile
 
+from zoo_pairs import machine
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PEERS = os.environ.get("ONWARD_PEERS", os.path.expanduser("~/.cache/onward/peers"))
 PYTHON = os.path.join(PEERS, "torch", "bin", "python")
@@ -140,6 +142,13 @@ def measure(case, args):
     return row
 
 
+def conditions(args):
+    version = subprocess.run([PYTHON, "-c", "import torch; print(torch.__version__.split('+')[0])"], check=True,
+                             capture_output=True, text=True).stdout.strip()
+    return {**machine(os.path.join(ROOT, "build/release/onward")), "peer": "PyTorch", "peer_version": version,
+            "modes": args.modes, "precision": "bf16" if args.bf16 else "fp32", "threads": args.threads, "rounds": args.rounds}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default=".")
@@ -175,7 +184,8 @@ def main():
         for key in ("eager", "best"):
             print(f"geometric mean against {key}: {math.exp(statistics.mean(math.log(row[key]) for row in rows)):.2f}")
     if args.json:
-        json.dump(rows, open(args.json, "w"), indent=1)
+        with open(args.json, "w", encoding="utf-8") as file:
+            json.dump({"conditions": conditions(args), "rows": rows}, file, indent=1)
     return 0 if rows else 1
 
 

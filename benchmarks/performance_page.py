@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes docs/performance.md from what compare_ort.py and compare_openvino.py have measured.
+"""Writes docs/performance.md from what compare_ort.py, compare_openvino.py and compare_torch.py have measured.
 
 Usage: performance_page.py RESULT.json... (each by `compare_ort.py ZOO --precision P --json RESULT.json`, or of
-compare_openvino.py). The results of one processor make one table, with columns for each precision and peer. Tables of
-processors that have no result among the arguments stay on the page.
+compare_openvino.py or compare_torch.py). The results of one processor make one table, with columns for each precision
+and peer, and one of training steps. Tables that have no result among the arguments stay on the page.
 """
 import json
 import os
@@ -17,7 +17,9 @@ HEAD = """# Performance
 
 Written by `benchmarks/performance_page.py` from runs of `benchmarks/compare_ort.py` and `compare_openvino.py`: Onward
 and a peer by turns on the models of the zoo, batch 1, one process at a time. A ratio is the peer's time over Onward's
-within a round, the median of the rounds; above 1 Onward is faster. Times are medians in ms.
+within a round, the median of the rounds; above 1 Onward is faster. Times are medians in ms. Training steps, of
+`compare_torch.py`, are forward, backward and optimizer on one batch of networks that PyTorch exported; its best mode is
+that of the round, and memory the peak of the process.
 """
 PAGE = os.path.join(ROOT, "docs", "performance.md")
 
@@ -54,6 +56,42 @@ def table(results):
     return lines
 
 
+def training_table(results):
+    """The lines of one processor's training steps."""
+    given = results[0]["conditions"]
+    rounds = ", ".join(f"{r['conditions']['precision']}: {r['conditions']['rounds']} rounds" for r in results)
+    lines = ["", f"## {training_name(given)}", "",
+             f"{given['threads']} threads, {given['date']}. Onward {given['onward']}, {given['peer']} {given['peer_version']} "
+             f"({', '.join(given['modes'])}; {rounds}).", ""]
+    columns = [(r["conditions"]["precision"], {row["case"]: row for row in r["rows"]}) for r in results]
+    lines.append("| network | " + " | ".join(f"{name}: ms | eager ms | ratio | best ms | ratio | MB | best MB"
+                                             for name, _ in columns) + " |")
+    lines.append("|---|" + "---|" * 7 * len(columns))
+    for case in columns[0][1]:
+        cells = []
+        for _, rows in columns:
+            row = rows.get(case)
+            if row is None:
+                cells += [""] * 7
+                continue
+            modes = dict(row["modes"])
+            ours = modes.pop("onward")
+            best = min(modes.values(), key=lambda mode: mode["ms"])
+            cells += [f"{ours['ms']:.3g}", f"{modes['eager']['ms']:.3g}", f"{row['eager']:.2f}", f"{best['ms']:.3g}",
+                      f"{row['best']:.2f}", str(ours["peak_mb"]), str(best["peak_mb"])]
+        lines.append(f"| {case} | " + " | ".join(cells) + " |")
+    means = []
+    for _, rows in columns:
+        eager, best = ([row[key] for row in rows.values()] for key in ("eager", "best"))
+        means += ["", "", f"{geometric_mean(eager):.2f}", "", f"{geometric_mean(best):.2f}", "", ""]
+    lines.append("| geometric mean | " + " | ".join(means) + " |")
+    return lines
+
+
+def training_name(given):
+    return f"Training steps on {name_of(given)}"
+
+
 def tables_of_page():
     """The tables that the page has, by processor."""
     with open(PAGE) as page:
@@ -62,13 +100,18 @@ def tables_of_page():
 
 
 def main():
-    by_cpu = {}
+    by_cpu, training = {}, {}
     for path in sys.argv[1:]:
         with open(path) as file:
             result = json.load(file)
-        by_cpu.setdefault(name_of(result["conditions"]), []).append(result)
+        given = result["conditions"]
+        if given["peer"] == "PyTorch":
+            training.setdefault(training_name(given), []).append(result)
+        else:
+            by_cpu.setdefault(name_of(given), []).append(result)
     tables = tables_of_page()
     tables.update({name: table(results) for name, results in by_cpu.items()})
+    tables.update({name: training_table(results) for name, results in training.items()})
     with open(PAGE, "w") as page:
         page.write("\n".join([*HEAD.splitlines(), *(line for lines in tables.values() for line in lines)]) + "\n")
 

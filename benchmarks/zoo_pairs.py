@@ -88,14 +88,19 @@ def run_onward(args, directory):
     return json.loads(result.stdout)["latency_ms"]["median"], ""
 
 
-def conditions(args, peer):
-    """What a figure must be read with."""
+def machine(onward):
+    """What made a figure: the day, the processor and the program."""
     with open("/proc/cpuinfo") as file:
         names = [line.split(":")[1].strip() for line in file if line.startswith("model name")]
-    version = json.loads(subprocess.run([args.onward, "version", "--json"], capture_output=True, text=True, check=True).stdout)
+    version = json.loads(subprocess.run([onward, "version", "--json"], capture_output=True, text=True, check=True).stdout)
     return {"date": datetime.date.today().isoformat(), "cpu": names[0] if names else "unknown",
-            "instruction_sets": version["cpu"], "onward": version["version"], "peer": peer.name, "peer_version": peer.version(),
-            "peer_settings": peer.settings, "precision": args.precision, "threads": args.threads, "rounds": args.rounds}
+            "instruction_sets": version["cpu"], "onward": version["version"]}
+
+
+def conditions(args, peer):
+    """What a figure must be read with."""
+    return {**machine(args.onward), "peer": peer.name, "peer_version": peer.version(), "peer_settings": peer.settings,
+            "precision": args.precision, "threads": args.threads, "rounds": args.rounds}
 
 
 def pairs_of(args, peer, directory):
