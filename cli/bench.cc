@@ -102,7 +102,8 @@ absl::Status Bench(const BenchOptions& options, const CommonOptions& common) {
   std::vector<Value> outputs(session->outputs().size());
   const int threads = ThreadsOf(common);
   ONWARD_ASSIGN_OR_RETURN(const PlannedMemory planned, session->PlanMemory(named));
-  const LeastCost least = LeastCostOf(session->graph(), named);
+  const LeastCost least =
+      LeastCostOf(session->graph(), named, session->precision() != Precision::kStrict);
   // Before and after: other work on the machine comes and goes.
   Ceiling ceiling(least, planned.arena, threads, session->precision());
   ceiling.Measure();

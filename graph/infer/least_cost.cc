@@ -13,7 +13,8 @@ using Symbols = std::map<std::string, double>;
 
 class Estimator {
  public:
-  Estimator(const Graph& graph, const Symbols& symbols) : graph_(graph), symbols_(symbols) {}
+  Estimator(const Graph& graph, const Symbols& symbols, bool minimal_filtering)
+      : graph_(graph), symbols_(symbols), minimal_filtering_(minimal_filtering) {}
 
   double Elements(ValueId id) const {
     double count = 1;
@@ -30,10 +31,11 @@ class Estimator {
     for (NodeId id : graph_.node_ids()) {
       const Node& node = graph_.node(id);
       if (const double own = NodeFlops(node); own > 0)
-        flops[graph_.type(node.inputs[0]).dtype] += own * ShareWithoutPadding(node);
+        flops[graph_.type(node.inputs[0]).dtype] +=
+            own * ShareWithoutPadding(node) * ShareOfMinimalFiltering(node);
       if (node.Is("If")) continue;  // one of the branches
       for (const Subgraph& subgraph : node.subgraphs)
-        Estimator(*subgraph.graph, symbols_).AddLeastFlops(flops);
+        Estimator(*subgraph.graph, symbols_, minimal_filtering_).AddLeastFlops(flops);
     }
   }
 
@@ -143,8 +145,25 @@ class Estimator {
     return share;
   }
 
+  double ShareOfMinimalFiltering(const Node& node) const {
+    const bool convolves = node.Is("Conv") || node.Is("ConvTranspose") ||
+                           node.Is("FusedConv", "onward") ||
+                           node.Is("ChannelsLastFusedConv", "onward");
+    if (!minimal_filtering_ || !convolves) return 1;
+    const std::vector<double> weights = Sizes(node.inputs[1]);
+    const auto all_one = [&](const char* name) {
+      const std::vector<int64_t> list = node.attributes.Ints(name);
+      return std::all_of(list.begin(), list.end(), [](int64_t value) { return value == 1; });
+    };
+    const bool fits = weights.size() == 4 && weights[2] == 3 && weights[3] == 3 &&
+                      all_one("strides") && all_one("dilations") &&
+                      node.attributes.Int("group", 1) == 1;
+    return fits ? 0.25 : 1;
+  }
+
   const Graph& graph_;
   const Symbols& symbols_;
+  bool minimal_filtering_;
 };
 
 Symbols SymbolsOf(const Graph& graph, const std::map<std::string, Value>& inputs) {
@@ -164,9 +183,10 @@ Symbols SymbolsOf(const Graph& graph, const std::map<std::string, Value>& inputs
 
 }  // namespace
 
-LeastCost LeastCostOf(const Graph& graph, const std::map<std::string, Value>& inputs) {
+LeastCost LeastCostOf(const Graph& graph, const std::map<std::string, Value>& inputs,
+                      bool minimal_filtering) {
   const Symbols symbols = SymbolsOf(graph, inputs);
-  const Estimator estimator(graph, symbols);
+  const Estimator estimator(graph, symbols, minimal_filtering);
   LeastCost cost;
   estimator.AddLeastFlops(cost.flops);
   for (int i = 0; i < graph.num_values(); ++i) {

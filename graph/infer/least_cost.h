@@ -18,6 +18,9 @@ struct LeastCost {
 };
 
 // With the sizes of symbols that `inputs` show; other symbols and unknown dims count as 1.
-LeastCost LeastCostOf(const Graph& graph, const std::map<std::string, Value>& inputs);
+// `minimal_filtering`: kernels may use Winograd's, in which convolutions of 3x3 taps with strides
+// of 1 have down to a quarter of their products (tiles of 4 x 4, arXiv:1509.09308).
+LeastCost LeastCostOf(const Graph& graph, const std::map<std::string, Value>& inputs,
+                      bool minimal_filtering);
 
 }  // namespace onward

@@ -9,11 +9,11 @@
 namespace onward {
 namespace {
 
-LeastCost CostOfText(const std::string& text) {
+LeastCost CostOfText(const std::string& text, bool minimal_filtering = false) {
   auto model = testing::ModelFromText(text);
   EXPECT_TRUE(model.ok()) << model.status();
   EXPECT_TRUE(InferGraph(model->graph).ok());
-  return LeastCostOf(model->graph, {});
+  return LeastCostOf(model->graph, {}, minimal_filtering);
 }
 
 // By hand: pairs of an output and a tap along an axis that have an input.
@@ -48,6 +48,20 @@ TEST(LeastCost, PaddingIsNotMultiplied) {
                     static_cast<double>(PairsOfAxis(in, out, kernel, stride, dilation, pad)),
                 1e-6 * flops);
           }
+}
+
+TEST(LeastCost, MinimalFilteringTakesAQuarterOf3x3Taps) {
+  const auto cost = [](const std::string& attributes, const std::string& kernel) {
+    return CostOfText(
+               absl::StrCat("g (float[1,2,9,9] x, float[2,2,", kernel,
+                            "] w) => (float[1,2,o,p] y) { y = Conv <", attributes, "> (x, w) }"),
+               true)
+        .flops[DType::kFloat32];
+  };
+  EXPECT_EQ(cost("strides = [1,1]", "3,3"), 2 * 2 * 2 * 7 * 7 * 9 / 4.0);
+  EXPECT_EQ(cost("strides = [2,1]", "3,3"), 2 * 2 * 2 * 4 * 7 * 9);
+  EXPECT_EQ(cost("strides = [1,1]", "3,2"), 2 * 2 * 2 * 7 * 8 * 6);
+  EXPECT_EQ(cost("dilations = [1,2]", "3,3"), 2 * 2 * 2 * 7 * 5 * 9);
 }
 
 TEST(LeastCost, ArithmeticByDataType) {
