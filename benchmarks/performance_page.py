@@ -29,6 +29,10 @@ def name_of(given):
     return f"{given['cpu']}, {given['instruction_sets'].split()[-1]}"
 
 
+def ms(time):
+    return f"{time:.3g}" if time < 1000 else f"{time:.0f}"
+
+
 def table(results):
     """The lines of one processor's table."""
     given = results[0]["conditions"]
@@ -47,7 +51,7 @@ def table(results):
         cells = []
         for _, _, rows in columns:
             row = rows.get(model)
-            cells += ["", "", ""] if row is None else [f"{row['onward_ms']:.3g}", f"{row['peer_ms']:.3g}", f"{row['ratio']:.2f}"]
+            cells += ["", "", ""] if row is None else [ms(row["onward_ms"]), ms(row["peer_ms"]), f"{row['ratio']:.2f}"]
         lines.append(f"| {model} | " + " | ".join(cells) + " |")
     means = []
     for _, _, rows in columns:
@@ -77,7 +81,7 @@ def training_table(results):
             modes = dict(row["modes"])
             ours = modes.pop("onward")
             best = min(modes.values(), key=lambda mode: mode["ms"])
-            cells += [f"{ours['ms']:.3g}", f"{modes['eager']['ms']:.3g}", f"{row['eager']:.2f}", f"{best['ms']:.3g}",
+            cells += [ms(ours["ms"]), ms(modes["eager"]["ms"]), f"{row['eager']:.2f}", ms(best["ms"]),
                       f"{row['best']:.2f}", str(ours["peak_mb"]), str(best["peak_mb"])]
         lines.append(f"| {case} | " + " | ".join(cells) + " |")
     means = []
