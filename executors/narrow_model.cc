@@ -1,7 +1,5 @@
 #include "executors/narrow_model.h"
 
-#include <algorithm>
-
 #include "graph/ops/facts.h"
 
 namespace onward::executors {

@@ -14,8 +14,8 @@ namespace {
 constexpr int64_t kBlockFloats = 128 * 1024;  // of A in one block of K: half the second-level cache
 constexpr int64_t kMinBlockOfK = 384;
 constexpr int64_t kMaxChunkRows = 240;
-// Of chunks that pack columns, which takes the time of about 15 rows: more of A is read from the
-// third-level cache instead.
+// Chunks that pack columns have more rows: packing takes as long as multiplying about 15 of them,
+// while reading more of A from the third-level cache costs little.
 constexpr int64_t kMaxRowsOfPackedColumns = 960;
 constexpr int64_t kLine = 16;  // floats; packed rows begin in different sets of the cache
 constexpr int64_t kWantedChunks = 24;

@@ -36,9 +36,9 @@ class PackedMatrix {
   Tensor panels_;
 };
 
-// The most rows of A, `a_row` floats apart, that one tile reads as they lie: those that begin in
-// one set of the first-level cache are no more than it has ways, or they evict each other at each
-// step of K.
+// Returns how many rows of A, `a_row` floats apart, one tile reads as they lie. Rows that begin in
+// one set of the first-level cache evict each other at each step of K if there are more of them
+// than the set has ways.
 int MostRowsOfTile(const GemmTileKernels& tiles, int64_t a_row);
 
 // The chunks of one product, or of a batch of equal ones. They depend on sizes alone.

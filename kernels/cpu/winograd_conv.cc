@@ -186,6 +186,7 @@ class Winograd : public ConvAlgorithm {
 
  private:
   static constexpr int64_t kTransformGrain = 8;  // channels of a block: about 3 us
+  static constexpr int64_t kFilterGrain = 32;    // channels of a tile of filters
 
   int64_t FilterScratch(const WinogradPlan& plan) const {
     return filters_.empty() ? plan.filter_floats() : 0;
@@ -197,7 +198,7 @@ class Winograd : public ConvAlgorithm {
     const int64_t filter_step = transposed ? 9 : plan.channels * 9;
     const int64_t channel_step = transposed ? plan.filters * 9 : 9;
     context.ParallelFor(
-        plan.row_tiles * plan.channels, kTransformGrain * 4, [&](int64_t begin, int64_t end) {
+        plan.row_tiles * plan.channels, kFilterGrain, [&](int64_t begin, int64_t end) {
           for (int64_t i = begin; i < end; ++i) {
             const RowRange rows = RowsOfTile(plan.filters, plan.row_tiles, i / plan.channels);
             const int64_t channel = i % plan.channels;

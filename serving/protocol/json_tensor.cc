@@ -57,15 +57,12 @@ class Filler {
     } else {
       double number = 0;
       std::string_view text;
-      if (value.get(number) == simdjson::SUCCESS) {
-        // most elements are numbers
-      } else if (value.get(text) == simdjson::SUCCESS) {
+      if (value.get(number) != simdjson::SUCCESS) {
+        if (value.get(text) != simdjson::SUCCESS) return Unfit(value, "a number");
         if (text != "NaN" && !absl::EndsWith(std::string(text), "Infinity"))
           return Unfit(value, "a number");
         number = text == "NaN" ? std::numeric_limits<double>::quiet_NaN()
                                : std::copysign(HUGE_VAL, text[0] == '-' ? -1.0 : 1.0);
-      } else {
-        return Unfit(value, "a number");
       }
       if constexpr (std::is_same_v<T, double>) {
         out = number;

@@ -158,7 +158,7 @@ void TransformPixels(const WinogradWindows& w) {
     const int n = end - i < kLanes ? end - i : kLanes;
     Vec column[kOutput], to[kWindow];
     ONWARD_UNROLL
-    for (int r = 0; r < kOutput; ++r) column[r] = KeepLanes(LoadLanes(from[r] + i, n), n);
+    for (int r = 0; r < kOutput; ++r) column[r] = LoadLanes(from[r] + i, n);
     WinogradAxis<kOutput>::Pixels(column, to);
     ONWARD_UNROLL
     for (int f = 0; f < kWindow; ++f) Store(rows[f] + i, to[f]);
