@@ -90,7 +90,9 @@ GemmPlan PlanGemm(const GemmTileKernels& tiles, ColumnsLayout layout, int64_t m,
   const int64_t tile_rows = tiles.k_per_word > 1 ? tiles.tile_rows : MostRowsOfTile(tiles, k);
   plan.row_tiles = CeilDiv(m, tile_rows);
   const int64_t panels = CeilDiv(n, tiles.tile_cols);
-  const bool packs_for_many = layout != ColumnsLayout::kPanels && panels >= kWantedChunks;
+  // Pairs pack their rows of A, too, which then fit no second-level cache.
+  const bool packs_for_many =
+      tiles.k_per_word == 1 && layout != ColumnsLayout::kPanels && panels >= kWantedChunks;
   plan.tiles_per_chunk = EvenPiece(
       plan.row_tiles, (packs_for_many ? kMaxRowsOfPackedColumns : kMaxChunkRows) / tile_rows);
   plan.row_chunks = CeilDiv(plan.row_tiles, plan.tiles_per_chunk);
