@@ -4,9 +4,10 @@ namespace onward::kernels::cpu {
 namespace {
 
 // One algorithm for all sizes. The state is the algorithm's.
+template <typename Attributes>
 class KernelOfAlgorithm : public Kernel {
  public:
-  KernelOfAlgorithm(ConvAttributes attributes, std::unique_ptr<ConvAlgorithm> algorithm)
+  KernelOfAlgorithm(Attributes attributes, std::unique_ptr<ConvAlgorithm> algorithm)
       : attributes_(std::move(attributes)), algorithm_(std::move(algorithm)) {}
 
   absl::Status Bind(BindContext& context) const override {
@@ -21,7 +22,7 @@ class KernelOfAlgorithm : public Kernel {
   }
 
  private:
-  ConvAttributes attributes_;
+  Attributes attributes_;
   std::unique_ptr<ConvAlgorithm> algorithm_;
 };
 
@@ -29,7 +30,14 @@ class KernelOfAlgorithm : public Kernel {
 
 std::unique_ptr<Kernel> ConvKernel(ConvAttributes attributes,
                                    std::unique_ptr<ConvAlgorithm> algorithm) {
-  return std::make_unique<KernelOfAlgorithm>(std::move(attributes), std::move(algorithm));
+  return std::make_unique<KernelOfAlgorithm<ConvAttributes>>(std::move(attributes),
+                                                             std::move(algorithm));
+}
+
+std::unique_ptr<Kernel> ConvKernel(ConvTransposeAttributes attributes,
+                                   std::unique_ptr<ConvAlgorithm> algorithm) {
+  return std::make_unique<KernelOfAlgorithm<ConvTransposeAttributes>>(std::move(attributes),
+                                                                      std::move(algorithm));
 }
 
 }  // namespace onward::kernels::cpu

@@ -41,6 +41,8 @@ std::unique_ptr<ConvAlgorithm> WinogradProducts(const GemmTileKernels& tiles,
                                                 FilterOrder order);
 // Returns whether WinogradProducts computes the convolution of filters with these dims.
 bool FitsWinograd(const ConvAttributes& attributes, DimsView filters);
+// The same of what its attributes say; strides and dilations that are not there are 1.
+bool FitsWinograd(DimsView kernel, const Dims& strides, const Dims& dilations, int64_t group);
 
 // Products of each tap with the outputs that it reaches (dilated_conv.cc); w [filters, channels,
 // taps...].
@@ -58,6 +60,9 @@ bool PrefersDirect(const GemmTileKernels& tiles, const ConvGeometry& geometry);
 
 // A kernel that computes convolutions of any size in one way.
 std::unique_ptr<Kernel> ConvKernel(ConvAttributes attributes,
+                                   std::unique_ptr<ConvAlgorithm> algorithm);
+// The same of ConvTranspose with strides of 1; `algorithm` reverses the taps.
+std::unique_ptr<Kernel> ConvKernel(ConvTransposeAttributes attributes,
                                    std::unique_ptr<ConvAlgorithm> algorithm);
 
 }  // namespace onward::kernels::cpu

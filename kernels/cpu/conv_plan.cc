@@ -130,6 +130,17 @@ absl::StatusOr<ConvGeometry> BindConv(const ConvAttributes& attributes, BindCont
   return geometry;
 }
 
+absl::StatusOr<ConvGeometry> BindConv(const ConvTransposeAttributes& attributes,
+                                      BindContext& context) {
+  ONWARD_ASSIGN_OR_RETURN(ConvGeometry geometry, ConvTransposeDims(attributes, context));
+  context.SetOutput(0, geometry.output);
+  for (WindowAxis& axis : geometry.axes) {
+    std::swap(axis.input, axis.output);
+    axis.pad_begin = axis.kernel - 1 - axis.pad_begin;
+  }
+  return geometry;
+}
+
 ConvForm ChooseConvForm(const GemmTileKernels& tiles, const ConvGeometry& g) {
   const int64_t lanes = tiles.tile_cols / 2;
   const int64_t m = g.filters / g.group, n = g.output_size();

@@ -65,6 +65,9 @@ std::optional<ConvGeometry> KnownGeometry(const NodeSpec& spec, const ConvAttrib
 
 // The sizes of a convolution with an optional residual, which Y may overwrite; sets the output.
 absl::StatusOr<ConvGeometry> BindConv(const ConvAttributes& attributes, BindContext& context);
+// The same of the convolution that a ConvTranspose with strides of 1 is, with its taps reversed.
+absl::StatusOr<ConvGeometry> BindConv(const ConvTransposeAttributes& attributes,
+                                      BindContext& context);
 
 // A tile's rows when `rows` rows are cut into `tiles` of nearly equal size.
 struct RowRange {

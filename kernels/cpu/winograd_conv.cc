@@ -279,8 +279,12 @@ constexpr KernelEntry kKernels[] = {
 }  // namespace
 
 bool FitsWinograd(const ConvAttributes& attributes, DimsView filters) {
-  return filters.size() == 4 && filters[2] == 3 && filters[3] == 3 && attributes.group == 1 &&
-         IsAll(attributes.window.strides, 1) && IsAll(attributes.window.dilations, 1);
+  return filters.size() == 4 && FitsWinograd(filters.subspan(2), attributes.window.strides,
+                                             attributes.window.dilations, attributes.group);
+}
+
+bool FitsWinograd(DimsView kernel, const Dims& strides, const Dims& dilations, int64_t group) {
+  return kernel == DimsView({3, 3}) && group == 1 && IsAll(strides, 1) && IsAll(dilations, 1);
 }
 
 ConvAlgorithmOr WinogradProducts(const GemmTileKernels& tiles, ActivationSpec activation, int64_t m,

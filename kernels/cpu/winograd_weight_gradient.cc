@@ -3,7 +3,7 @@
 // the transformed windows of X, summed over all tiles, are the frequencies of the filters.
 #include <algorithm>
 
-#include "kernels/cpu/conv_plan.h"
+#include "kernels/cpu/conv_algorithm.h"
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/kernel_list.h"
@@ -176,11 +176,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const NodeSpec& spec) {
   if (spec.options().precision != Precision::kDefault)
     return absl::UnimplementedError("neither in strict nor in bfloat16 arithmetic");
   ONWARD_ASSIGN_OR_RETURN(ConvWeightAttributes attributes, ConvWeightAttributes::Parse(spec));
-  const auto all = [](const Dims& values, int64_t value) {
-    return std::all_of(values.begin(), values.end(), [&](int64_t v) { return v == value; });
-  };
-  if (attributes.kernel != Dims{3, 3} || attributes.group != 1 || !all(attributes.strides, 1) ||
-      !all(attributes.dilations, 1))
+  if (!FitsWinograd(attributes.kernel, attributes.strides, attributes.dilations, attributes.group))
     return absl::UnimplementedError("3x3 taps, one group, strides and dilations of 1 only");
   const std::optional<WinogradSizes> sizes = SizesOf(spec);
   if (!sizes) return absl::UnimplementedError("known channels and images only");
