@@ -15,6 +15,9 @@ namespace onward::fused {
 // `prefix` stands before the attributes' names where an op has two activations.
 Expr Activated(const FormulaCall& call, const Expr& x, std::string_view prefix = "");
 
+// The type of images with their channels last that the attribute `dtype` names.
+inline DType ImageType(const FormulaCall& call) { return static_cast<DType>(call.Int("dtype")); }
+
 std::vector<FormulaOp> ByteTableOps();
 std::vector<FormulaOp> ConvOps();
 std::vector<FormulaOp> ElementwiseOps();

@@ -22,9 +22,9 @@ std::vector<FormulaOp> PoolOps() {
   return {
       {"ChannelsLastMaxPool <auto_pad: string = \"NOTSET\", ceil_mode: int = 0, dilations: ints?, "
        "kernel_shape: ints, pads: ints?, strides: ints?> (x: T) -> (y: T) "
-       "where T = int8|uint8|bfloat16",
+       "where T = int8|uint8|float|bfloat16",
        ChannelsLastMaxPool},
-      {"ChannelsLastGlobalAveragePool (x: T) -> (y: F) where T = bfloat16, F = float",
+      {"ChannelsLastGlobalAveragePool (x: T) -> (y: F) where T = float|bfloat16, F = float",
        ChannelsLastGlobalAveragePool}};
 }
 

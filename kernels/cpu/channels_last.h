@@ -1,16 +1,23 @@
-// Images with their channels last, as products of windows over them read them.
+// Images with their channels last.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
+#include "absl/status/statusor.h"
 #include "kernels/cpu/fast_float.h"
+#include "kernels/cpu/simd/channels_last_loops.h"
 
 namespace onward::kernels::cpu {
 
-// [row][column][channel], with the padding of a convolution. Where windows of one element leave
-// rows or columns out, those that are taken lie side by side. The image comes as [channel][in_h]
-// [in_w], or [in_h][in_w][channel] where it `comes_last`.
+// The loops of the target that was chosen for a node; Unimplemented where they are not of the
+// image's type.
+absl::StatusOr<const ChannelsLastLoops*> LastLoopsOf(const NodeSpec& spec, DType image);
+
+// An image as products of windows over it read it: [row][column][channel], with the padding of a
+// convolution. Where windows of one element leave rows or columns out, those that are taken lie
+// side by side. The image comes as [channel][in_h] [in_w], or [in_h][in_w][channel] where it
+// `comes_last`.
 struct ChannelsLast {
   bool comes_last = false;
   int64_t channels = 0;
@@ -19,7 +26,7 @@ struct ChannelsLast {
   int64_t rows = 1, columns = 1;
   int64_t top = 0, left = 0;              // padding
   int64_t row_step = 1, column_step = 1;  // in the image as it comes
-  int element_bytes = 1;                  // 1 or 2
+  int element_bytes = 1;
 
   int64_t pixel_bytes() const { return channels * element_bytes; }
 };

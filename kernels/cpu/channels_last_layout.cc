@@ -1,18 +1,21 @@
 // onward.ToChannelsLast and onward.ToChannelsFirst: images of float32 with their channels first, to
-// and from bfloat16 with their channels last.
+// and from float32 or bfloat16 with their channels last; onward.ChannelsLastScale.
 #include <algorithm>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
-#include "kernels/cpu/fast_float.h"
+#include "kernels/cpu/channels_last.h"
 #include "kernels/cpu/kernel_list.h"
-#include "kernels/cpu/simd/channels_last_loops.h"
 
 namespace onward::kernels::cpu {
 namespace {
 
 constexpr int64_t kGrain = 16 * 1024;  // elements that a thread turns
 constexpr int64_t kPixels = 64;        // of a piece: its lines of both sides stay in the cache
+// Images of fewer pixels are cut by channels, like the convolutions of each channel that they often
+// come from: a thread finds its part in its cache.
+constexpr int64_t kManyPixels = 512;
+constexpr int64_t kChannels = 64;  // of a block
 
 struct TurnState {
   int64_t images = 0, channels = 0, pixels = 0;
@@ -55,10 +58,10 @@ class Turn : public Kernel {
     const int64_t first = image * c * s.pixels + pixel, last = (image * s.pixels + pixel) * c;
     if constexpr (kToLast) {
       loops_.to_last(context.in<float>(0) + first, s.pixels, c, count,
-                     context.out<uint16_t>(0) + last, c);
+                     context.out<char>(0) + last * loops_.element_bytes, c);
     } else {
-      loops_.to_first(context.in<uint16_t>(0) + last, c, c, count, context.out<float>(0) + first,
-                      s.pixels);
+      loops_.to_first(context.in<char>(0) + last * loops_.element_bytes, c, c, count,
+                      context.out<float>(0) + first, s.pixels);
     }
   }
 
@@ -87,13 +90,29 @@ class LastScale : public Kernel {
       return context.in<float>(input) + (context.input(input).dim(0) == 1 ? 0 : image * channels);
     };
     const bool has_terms = context.has_input(2);
-    context.ParallelFor(x[0] * pixels, CeilDiv(kGrain, channels), [&](int64_t begin, int64_t end) {
-      for (int64_t p = begin; p < end; ++p) {
-        loops_.scale(context.in<uint16_t>(0) + p * channels, numbers(1, p / pixels),
-                     has_terms ? numbers(2, p / pixels) : nullptr, channels,
-                     context.out<uint16_t>(0) + p * channels);
-      }
-    });
+    const auto scale = [&](int64_t pixel, int64_t channel, int64_t count) {
+      const int64_t image = pixel / pixels;
+      const int64_t at = (pixel * channels + channel) * loops_.element_bytes;
+      loops_.scale(context.in<char>(0) + at, numbers(1, image) + channel,
+                   has_terms ? numbers(2, image) + channel : nullptr, count,
+                   context.out<char>(0) + at);
+    };
+    if (pixels >= kManyPixels) {
+      context.ParallelFor(x[0] * pixels, CeilDiv(kGrain, channels),
+                          [&](int64_t begin, int64_t end) {
+                            for (int64_t p = begin; p < end; ++p) scale(p, 0, channels);
+                          });
+      return absl::OkStatus();
+    }
+    const int64_t blocks = CeilDiv(channels, kChannels);
+    context.ParallelFor(x[0] * blocks, CeilDiv(kGrain, kChannels * pixels),
+                        [&](int64_t begin, int64_t end) {
+                          for (int64_t i = begin; i < end; ++i) {
+                            const int64_t first = i / blocks * pixels, c = i % blocks * kChannels;
+                            for (int64_t p = first; p < first + pixels; ++p)
+                              scale(p, c, std::min(kChannels, channels - c));
+                          }
+                        });
     return absl::OkStatus();
   }
 
@@ -113,21 +132,34 @@ class LastScale : public Kernel {
 };
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeScale(const NodeSpec& spec) {
-  return std::make_unique<LastScale>(kLastLoopsPerTarget.For(TargetOf(spec))());
+  ONWARD_ASSIGN_OR_RETURN(const ChannelsLastLoops* loops, LastLoopsOf(spec, spec.input_dtype(0)));
+  return std::make_unique<LastScale>(*loops);
 }
 
 template <bool kToLast>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeTurn(const NodeSpec& spec) {
-  return std::make_unique<Turn<kToLast>>(kLastLoopsPerTarget.For(TargetOf(spec))());
+  const DType image = kToLast ? spec.output_type(0).dtype : spec.input_dtype(0);
+  ONWARD_ASSIGN_OR_RETURN(const ChannelsLastLoops* loops, LastLoopsOf(spec, image));
+  return std::make_unique<Turn<kToLast>>(*loops);
 }
 
 constexpr KernelEntry kKernels[] = {
+    {"onward", "ChannelsLastScale", "channels_last_scale", MakeScale, kVectorTargets},
     {"onward", "ChannelsLastScale", "channels_last_scale_bf16", MakeScale, kBf16Targets},
+    {"onward", "ToChannelsFirst", "to_channels_first", MakeTurn<false>, kVectorTargets},
     {"onward", "ToChannelsFirst", "to_channels_first_bf16", MakeTurn<false>, kBf16Targets},
+    {"onward", "ToChannelsLast", "to_channels_last", MakeTurn<true>, kVectorTargets},
     {"onward", "ToChannelsLast", "to_channels_last_bf16", MakeTurn<true>, kBf16Targets},
 };
 
 }  // namespace
+
+absl::StatusOr<const ChannelsLastLoops*> LastLoopsOf(const NodeSpec& spec, DType image) {
+  const ChannelsLastLoops& loops = kLastLoopsPerTarget.For(TargetOf(spec))();
+  if (image != (loops.element_bytes == 4 ? DType::kFloat32 : DType::kBFloat16))
+    return absl::UnimplementedError("the target's loops are of another type");
+  return &loops;
+}
 
 KernelList ChannelsLastLayoutKernels() { return kKernels; }
 

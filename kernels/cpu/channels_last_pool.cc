@@ -1,19 +1,18 @@
-// onward.ChannelsLastMaxPool and onward.ChannelsLastGlobalAveragePool of bfloat16.
+// onward.ChannelsLastMaxPool and onward.ChannelsLastGlobalAveragePool of floats.
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <utility>
 
-#include "kernels/cpu/fast_float.h"
+#include "kernels/cpu/channels_last.h"
 #include "kernels/cpu/kernel_list.h"
-#include "kernels/cpu/simd/channels_last_loops.h"
 #include "kernels/shapes/pool.h"
 
 namespace onward::kernels::cpu {
 namespace {
 
-constexpr int64_t kGrain = 32 * 1024;        // elements that are read
-constexpr uint16_t kMinusInfinity = 0xff80;  // of windows of padding alone
-constexpr int64_t kChannels = 64;            // whose means a chunk computes
+constexpr int64_t kGrain = 32 * 1024;  // elements that are read
+constexpr int64_t kChannels = 64;      // whose means a chunk computes
 
 struct MaxPoolState {
   WindowAxis rows, columns;
@@ -50,22 +49,32 @@ class LastMaxPool : public Kernel {
  private:
   void Row(const RunContext& context, const MaxPoolState& s, int64_t row) const {
     const int64_t c = s.channels, start = s.rows.start(row % s.rows.output);
-    const uint16_t* image =
-        context.in<uint16_t>(0) + row / s.rows.output * s.rows.input * s.columns.input * c;
-    uint16_t* y = context.out<uint16_t>(0) + row * s.columns.output * c;
-    for (int64_t column = 0; column < s.columns.output; ++column, y += c) {
+    const int64_t pixel = c * loops_.element_bytes;
+    const char* image =
+        context.in<char>(0) + row / s.rows.output * s.rows.input * s.columns.input * pixel;
+    char* y = context.out<char>(0) + row * s.columns.output * pixel;
+    for (int64_t column = 0; column < s.columns.output; ++column, y += pixel) {
       const int64_t left = s.columns.start(column);
       bool first = true;
       for (int64_t i = s.rows.first_tap(start); i < s.rows.last_tap(start); ++i) {
-        const uint16_t* line = image + (start + i * s.rows.dilation) * s.columns.input * c;
+        const char* line = image + (start + i * s.rows.dilation) * s.columns.input * pixel;
         const int64_t begin = s.columns.first_tap(left);
         const int64_t taps = s.columns.last_tap(left) - begin;
         if (taps <= 0) continue;
-        loops_.greatest(line + (left + begin * s.columns.dilation) * c, s.columns.dilation * c,
+        loops_.greatest(line + (left + begin * s.columns.dilation) * pixel, s.columns.dilation * c,
                         taps, first, c, y);
         first = false;
       }
-      if (first) std::fill_n(y, c, kMinusInfinity);
+      if (first) FillLowest(c, y);
+    }
+  }
+
+  // The greatest of none, of windows of padding alone.
+  void FillLowest(int64_t count, char* y) const {
+    if (loops_.element_bytes == 4) {
+      std::fill_n(reinterpret_cast<float*>(y), count, -std::numeric_limits<float>::infinity());
+    } else {
+      std::fill_n(reinterpret_cast<uint16_t*>(y), count, uint16_t{0xff80});
     }
   }
 
@@ -94,11 +103,11 @@ class LastGlobalAverage : public Kernel {
                           for (int64_t i = begin; i < end; ++i) {
                             const int64_t image = i / pieces, c = i % pieces * kChannels;
                             const int64_t count = std::min(kChannels, channels - c);
-                            const uint16_t* from =
-                                context.in<uint16_t>(0) + image * pixels * channels + c;
-                            float sums[kChannels] = {};
-                            for (int64_t p = 0; p < pixels; ++p)
-                              loops_.add(from + p * channels, count, sums);
+                            const char* from =
+                                context.in<char>(0) +
+                                (image * pixels * channels + c) * loops_.element_bytes;
+                            float sums[kChannels];
+                            loops_.add_pixels(from, channels, pixels, count, sums);
                             float* y = context.out<float>(0) + image * channels + c;
                             for (int64_t j = 0; j < count; ++j)
                               y[j] = sums[j] / static_cast<float>(pixels);
@@ -113,19 +122,22 @@ class LastGlobalAverage : public Kernel {
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeMaxPool(const NodeSpec& spec) {
   ONWARD_ASSIGN_OR_RETURN(PoolAttributes attributes, PoolAttributes::Parse(spec));
-  if (spec.input_dtype(0) != DType::kBFloat16) return absl::UnimplementedError("bfloat16 only");
+  ONWARD_ASSIGN_OR_RETURN(const ChannelsLastLoops* loops, LastLoopsOf(spec, spec.input_dtype(0)));
   if (attributes.window.kernel.size() != 2) return absl::UnimplementedError("two spatial axes");
-  return std::make_unique<LastMaxPool>(kLastLoopsPerTarget.For(TargetOf(spec))(),
-                                       std::move(attributes));
+  return std::make_unique<LastMaxPool>(*loops, std::move(attributes));
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeGlobalAverage(const NodeSpec& spec) {
-  return std::make_unique<LastGlobalAverage>(kLastLoopsPerTarget.For(TargetOf(spec))());
+  ONWARD_ASSIGN_OR_RETURN(const ChannelsLastLoops* loops, LastLoopsOf(spec, spec.input_dtype(0)));
+  return std::make_unique<LastGlobalAverage>(*loops);
 }
 
 constexpr KernelEntry kKernels[] = {
+    {"onward", "ChannelsLastGlobalAveragePool", "channels_last_global_average", MakeGlobalAverage,
+     kVectorTargets},
     {"onward", "ChannelsLastGlobalAveragePool", "channels_last_global_average_bf16",
      MakeGlobalAverage, kBf16Targets},
+    {"onward", "ChannelsLastMaxPool", "channels_last_max_pool_float", MakeMaxPool, kVectorTargets},
     {"onward", "ChannelsLastMaxPool", "channels_last_max_pool_bf16", MakeMaxPool, kBf16Targets},
 };
 
