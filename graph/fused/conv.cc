@@ -24,20 +24,29 @@ Expr ToFirst(const Expr& last) {
   return Cast(expr::Transpose(last, {0, 3, 1, 2}), DType::kFloat32);
 }
 
-// X has its channels first where it is float32.
+// X has its channels last where it is of Y's type.
 std::vector<Expr> ChannelsLastFusedConv(const FormulaCall& call) {
-  const bool comes_last = call.input(0).dtype() == DType::kBFloat16;
+  const DType dtype = ImageType(call);
+  const bool comes_last = call.input(0).dtype() == dtype;
   const Expr x = comes_last ? ToFirst(call.input(0)) : call.input(0);
   Expr y = expr::Op("Conv", {x, call.input(1), call.input(2)}, ConvAttributesOf(call));
   if (call.has_input(3)) y = y + ToFirst(call.input(3));
-  return {Cast(expr::Transpose(Activated(call, y), {0, 2, 3, 1}), DType::kBFloat16)};
+  return {Cast(expr::Transpose(Activated(call, y), {0, 2, 3, 1}), dtype)};
+}
+
+Expr PointwiseDepthwise(const FormulaCall& call, const Expr& x) {
+  const Expr pointwise =
+      Activated(call, expr::Op("Conv", {x, call.input(2), call.input(4)}, {}), "pointwise_");
+  return Activated(
+      call, expr::Op("Conv", {pointwise, call.input(1), call.input(3)}, ConvAttributesOf(call)));
 }
 
 std::vector<Expr> PointwiseDepthwiseConv(const FormulaCall& call) {
-  const Expr pointwise = Activated(
-      call, expr::Op("Conv", {call.input(0), call.input(2), call.input(4)}, {}), "pointwise_");
-  return {Activated(
-      call, expr::Op("Conv", {pointwise, call.input(1), call.input(3)}, ConvAttributesOf(call)))};
+  return {PointwiseDepthwise(call, call.input(0))};
+}
+
+std::vector<Expr> ChannelsLastPointwiseDepthwiseConv(const FormulaCall& call) {
+  return {expr::Transpose(PointwiseDepthwise(call, ToFirst(call.input(0))), {0, 2, 3, 1})};
 }
 
 }  // namespace

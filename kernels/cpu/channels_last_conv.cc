@@ -1,6 +1,6 @@
-// onward.ChannelsLastFusedConv with constant weights: windows over an image of bfloat16 with its
-// channels last, times filters along the vectors. Tiles read the image as it lies; only where there
-// is padding, or X comes as float32 with its channels first, a chunk copies the rows that it reads.
+// onward.ChannelsLastFusedConv with constant weights: windows over an image with its channels last,
+// times filters along the vectors. Tiles read the image as it lies; only where there is padding, or
+// X comes with its channels first, a chunk copies the rows that it reads.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -25,15 +25,18 @@ class FloatPixels {
     if (count > 0) std::memset(to, 0, static_cast<size_t>(count * shape_.pixel_bytes()));
   }
   void Copy(int64_t pixel, int64_t count, char* to) const {
-    const auto* from = static_cast<const uint16_t*>(image_) + pixel * shape_.from_channels;
+    const int64_t from_pixel = shape_.from_channels * shape_.element_bytes;
+    const char* from = static_cast<const char*>(image_) + pixel * from_pixel;
     if (shape_.column_step == 1 && shape_.channels == shape_.from_channels) {
       std::memcpy(to, from, static_cast<size_t>(count * shape_.pixel_bytes()));
       return;
     }
-    const int64_t step = shape_.column_step * shape_.from_channels;
-    for (; count > 0; --count, from += step, to += shape_.pixel_bytes()) {
-      std::memcpy(to, from, static_cast<size_t>(channels_) * 2);
-      if (channels_ < shape_.channels) std::memset(to + channels_ * 2, 0, 2);
+    const auto bytes = static_cast<size_t>(channels_ * shape_.element_bytes);
+    const auto padding = static_cast<size_t>(shape_.pixel_bytes()) - bytes;
+    for (; count > 0; --count, from += shape_.column_step * from_pixel) {
+      std::memcpy(to, from, bytes);
+      if (padding > 0) std::memset(to + bytes, 0, padding);
+      to += shape_.pixel_bytes();
     }
   }
   void Turn(int64_t pixel, int64_t count, char* to) const {
@@ -41,8 +44,8 @@ class FloatPixels {
     const int64_t plane = shape_.in_h * shape_.in_w;
     const int64_t together = shape_.column_step == 1 ? count : 1;
     for (int64_t p = 0; p < count; p += together, from += shape_.column_step) {
-      loops_.to_last(from, plane, channels_, together,
-                     reinterpret_cast<uint16_t*>(to + p * shape_.pixel_bytes()), shape_.channels);
+      loops_.to_last(from, plane, channels_, together, to + p * shape_.pixel_bytes(),
+                     shape_.channels);
     }
   }
 
@@ -50,7 +53,7 @@ class FloatPixels {
   const ChannelsLastLoops& loops_;
   const ChannelsLast& shape_;
   const void* image_;
-  const int64_t channels_;  // one less than those of the shape where they are odd
+  const int64_t channels_;  // fewer than those of the shape where they are not whole units
 };
 
 struct FloatConvPlan : ChannelsLastPlan {
@@ -109,10 +112,11 @@ absl::Status ChannelsLastConvolution::Bind(BindContext& context) const {
   const bool depthwise = form_.filters == FilterForm::kDepthwise;
   ChannelsLastPlan& plan = *s;
   plan =
-      PlanChannelsLast(products_.sizes, g, depthwise ? 1 : EvenChannels(channels), form_, context);
+      PlanChannelsLast(products_.sizes, g,
+                       depthwise ? 1 : ChannelsOfUnits(products_.sizes, channels), form_, context);
   s->x_last = form_.x_last;
   s->x_channels = depthwise ? g.channels : channels;
-  s->skips_runs = !depthwise && !s->in_place && s->line < s->n && s->runs.size() <= 64;
+  s->skips_runs = !depthwise && !s->in_place && s->line == s->out_w && s->runs.size() <= 64;
   int64_t size = 0;
   const auto reserve = [&](int64_t bytes) {
     const int64_t at = size;
@@ -135,7 +139,7 @@ const char* ChannelsLastConvolution::Windows(const RunContext& context, const Fl
                                              int64_t image, int64_t group,
                                              const ChannelsLastPlan::Band& band, char* own) const {
   const ChannelsLast& shape = s.image;
-  const int64_t plane = shape.in_h * shape.in_w, element = s.x_last ? 2 : 4;
+  const int64_t plane = shape.in_h * shape.in_w, element = s.x_last ? shape.element_bytes : 4;
   const int64_t before =
       image * shape.from_channels * plane + group * s.x_channels * (s.x_last ? 1 : plane);
   const char* from = context.in<char>(0) + before * element;
@@ -192,6 +196,7 @@ void ChannelsLastConvolution::RunChunk(const RunContext& context, const FloatCon
   product.units = units.padded, product.last_unit = units.last;
   product.activation = activation_;
   const int64_t width = products_.sizes.tile_cols, all_filters = s.groups * s.filters;
+  const int64_t element = products_.sizes.element_bytes;
   const int64_t panel_floats = product.num_runs * (s.depthwise ? 1 : product.units) * width;
   product.y_pixel = all_filters;
   const int64_t tiles = CeilDiv(product.num_segments, products_.segments);
@@ -201,9 +206,9 @@ void ChannelsLastConvolution::RunChunk(const RunContext& context, const FloatCon
     product.panel = weights;
     product.cols = static_cast<int>(std::min(width, s.filters - panel * width));
     if (context.has_input(2)) product.bias = context.in<float>(2) + filter;
-    const int64_t at = (image / s.groups * s.n + pixel) * all_filters + filter;
-    if (context.has_input(3)) product.residual = context.in<uint16_t>(3) + at;
-    product.y = context.out<uint16_t>(0) + at;
+    const int64_t at = ((image / s.groups * s.n + pixel) * all_filters + filter) * element;
+    if (context.has_input(3)) product.residual = context.in<char>(3) + at;
+    product.y = context.out<char>(0) + at;
     if (!s.depthwise) {
       const char* next =
           panel + 1 < end ? reinterpret_cast<const char*>(weights + panel_floats) : nullptr;
@@ -211,8 +216,8 @@ void ChannelsLastConvolution::RunChunk(const RunContext& context, const FloatCon
       products_.multiply(product);
       continue;
     }
-    product.runs = s.MoveRuns(panel * width * products_.sizes.element_bytes,
-                              reinterpret_cast<int64_t*>(own + s.worker_runs));
+    product.runs =
+        s.MoveRuns(panel * width * element, reinterpret_cast<int64_t*>(own + s.worker_runs));
     products_.depthwise(product);
   }
 }
@@ -228,8 +233,7 @@ absl::Status ChannelsLastConvolution::Run(RunContext& context) const {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> MakeChannelsLastConv(const NodeSpec& spec) {
-  ONWARD_RETURN_IF_ERROR(CheckBf16Products(spec));
+absl::StatusOr<std::unique_ptr<Kernel>> MakeConv(const NodeSpec& spec) {
   const Tensor* w = spec.constant(1);
   if (w == nullptr || w->rank() != 4 || w->num_elements() == 0)
     return absl::UnimplementedError("constant weights with two spatial axes only");
@@ -242,24 +246,37 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeChannelsLastConv(const NodeSpec& spe
   const bool has_gaps = !dilations.empty() && dilations.back() > 1;
   const int64_t channels = w->dims()[1];
   ChannelsLastForm form;
-  form.x_last = spec.input_dtype(0) == DType::kBFloat16;
+  form.x_last = spec.input_dtype(0) == spec.output_type(0).dtype;
   form.y_last = form.whole_lines = true;
   form.filters = groups == 1 && !has_gaps ? FilterForm::kRows : FilterForm::kTaps;
   if (groups > 1 && w->dims()[0] == groups && channels == 1) form.filters = FilterForm::kDepthwise;
-  form.x_fits = form.filters == FilterForm::kDepthwise || EvenChannels(channels) == channels;
   const Target target = TargetOf(spec);
   const ChannelsLastProducts& products = kLastProductsPerTarget.For(target)();
+  form.x_fits = form.filters == FilterForm::kDepthwise ||
+                ChannelsOfUnits(products.sizes, channels) == channels;
   ONWARD_ASSIGN_OR_RETURN(Tensor filters,
-                          PackChannelsLastFilters(products, *w, groups, form.filters));
+                          PackChannelsLastFilters(products, target, *w, groups, form.filters));
   spec.ReleaseConstant(1);
   return std::make_unique<ChannelsLastConvolution>(products, kLastLoopsPerTarget.For(target)(),
                                                    std::move(attributes), activation, form,
                                                    std::move(filters));
 }
 
+absl::StatusOr<std::unique_ptr<Kernel>> MakeFloatConv(const NodeSpec& spec) {
+  if (spec.output_type(0).dtype != DType::kFloat32) return absl::UnimplementedError("float32 only");
+  return MakeConv(spec);
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeBf16Conv(const NodeSpec& spec) {
+  ONWARD_RETURN_IF_ERROR(CheckBf16Products(spec));
+  if (spec.output_type(0).dtype != DType::kBFloat16)
+    return absl::UnimplementedError("bfloat16 only");
+  return MakeConv(spec);
+}
+
 constexpr KernelEntry kKernels[] = {
-    {"onward", "ChannelsLastFusedConv", "channels_last_conv_bf16", MakeChannelsLastConv,
-     kBf16Targets},
+    {"onward", "ChannelsLastFusedConv", "channels_last_conv", MakeFloatConv, kVectorTargets},
+    {"onward", "ChannelsLastFusedConv", "channels_last_conv_bf16", MakeBf16Conv, kBf16Targets},
 };
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "kernels/cpu/channels_last_filters.h"
 
-#include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/simd/gemm_tile.h"
 
 namespace onward::kernels::cpu {
@@ -21,22 +20,23 @@ absl::StatusOr<Tensor> PackDepthwise(int64_t width, const Tensor& w) {
 
 }  // namespace
 
-absl::StatusOr<Tensor> PackChannelsLastFilters(const ChannelsLastProducts& products,
+absl::StatusOr<Tensor> PackChannelsLastFilters(const ChannelsLastProducts& products, Target target,
                                                const Tensor& w, int64_t groups, FilterForm form) {
   const int64_t width = products.sizes.tile_cols;
   if (form == FilterForm::kDepthwise) return PackDepthwise(width, w);
   const int64_t filters = w.dims()[0] / groups, channels = w.dims()[1];
   const int64_t taps = NumElements(w.dims(), 2, 4), kernel_w = w.dims()[3];
   const int64_t k = channels * taps, panels = CeilDiv(filters, width);
-  const int64_t even = EvenChannels(channels);
-  const FilterRuns runs = RunsOf(w.dims()[2], kernel_w, form, even);
+  const int64_t unit_channels = products.sizes.unit;
+  const int64_t padded = ChannelsOfUnits(products.sizes, channels);
+  const FilterRuns runs = RunsOf(w.dims()[2], kernel_w, form, padded);
   const PanelUnits units = UnitsOfPanel(products, runs.elements);
   const int64_t whole = units.last == INT64_MAX ? units.padded : units.padded - products.step_units;
   ONWARD_ASSIGN_OR_RETURN(
       Tensor packed,
       Tensor::Create(DType::kFloat32, {groups * panels, runs.count, units.padded, width}));
   // The filters of a panel side by side, by channel and tap.
-  const GemmTileKernels& floats = kGemmTilesPerTarget.For(Target::kAvx512)();
+  const GemmTileKernels& floats = kGemmTilesPerTarget.For(target)();
   ONWARD_ASSIGN_OR_RETURN(Tensor side_by_side, Tensor::Create(DType::kFloat32, {k, width}));
   const float* from = side_by_side.data<float>();
   float* to = packed.mutable_data<float>();
@@ -53,7 +53,8 @@ absl::StatusOr<Tensor> PackChannelsLastFilters(const ChannelsLastProducts& produ
           std::fill_n(to, width, 0.0f);
           continue;
         }
-        const int64_t channel = 2 * place % even, tap = run_tap + 2 * place / even;
+        const int64_t element = unit_channels * place;
+        const int64_t channel = element % padded, tap = run_tap + element / padded;
         const float* lower = from + (channel * taps + tap) * width;
         products.pack_unit(lower, channel + 1 < channels ? lower + taps * width : nullptr, to);
       }

@@ -1,4 +1,5 @@
-// Products of windows over images of bfloat16 with their channels last.
+// Products of windows over images with their channels last, of bfloat16 in targets that multiply
+// pairs of them and of float32 in the others.
 #pragma once
 
 #include <cstdint>
@@ -35,27 +36,30 @@ struct PanelProduct {
   const void* panel = nullptr;
   FetchAhead<char> fetch = {};  // by units of all runs, and by tiles
 
-  int cols = 0;                        // filters of the panel
-  const float* bias = nullptr;         // of the first one; null: zeros
-  const uint16_t* residual = nullptr;  // as Y; null: zeros
+  int cols = 0;                    // filters of the panel
+  const float* bias = nullptr;     // of the first one; null: zeros
+  const void* residual = nullptr;  // as Y; null: zeros
   ActivationSpec activation;
-  uint16_t* y = nullptr;  // at the first pixel, the panel's first filter
-  int64_t y_pixel = 0;    // elements from one pixel to the next
+  void* y = nullptr;    // at the first pixel, the panel's first filter
+  int64_t y_pixel = 0;  // elements from one pixel to the next
 };
 
 struct ChannelsLastProducts {
   RunTileSizes sizes;
   int segments;    // of a tile, each of tile_rows pixels at most
   int step_units;  // of a panel: runs of more units are padded to whole steps
-  // Multiplies pairs of bfloat16.
+  // Multiplies units: pairs of bfloat16, or a float each.
   void (*multiply)(const PanelProduct& product);
   // The same where each filter has a channel of its own: a run has tile_cols channels, one after
   // another, and the panel is float32.
   void (*depthwise)(const PanelProduct& product);
-  // A unit of a panel of two rows of tile_cols floats; `second` may be null: zeros.
+  // Writes y of one segment whose sums are given, tile_cols apart: reads no windows and no panel.
+  void (*finish)(const PanelProduct& product, const PixelSegment& segment, const float* sums);
+  // A unit of a panel, of two rows of tile_cols floats for pairs, else of the first; `second` may
+  // be null: zeros.
   void (*pack_unit)(const float* first, const float* second, float* to);
 };
 
-ONWARD_PER_TARGET(kBf16Loops, const ChannelsLastProducts&, LastProducts, ())
+ONWARD_PER_TARGET(kVectorLoops | kBf16Loops, const ChannelsLastProducts&, LastProducts, ())
 
 }  // namespace onward::kernels::cpu

@@ -1,9 +1,8 @@
 #pragma once
 
 #include "kernels/cpu/simd/activation_inl.h"
-#include "kernels/cpu/simd/bf16_inl.h"
 #include "kernels/cpu/simd/channels_last_product.h"
-#include "kernels/cpu/simd/run_tile_inl.h"
+#include "kernels/cpu/simd/image_element_inl.h"
 #if defined(ONWARD_TARGET_AMX)
 #include "kernels/cpu/simd/amx_inl.h"
 #endif
@@ -11,43 +10,29 @@
 namespace onward::kernels::cpu::ONWARD_TARGET {
 namespace channels_last {
 
-constexpr int kCols = kRunVecs * kLanes;
-
-struct Ops {
-  using Vec = ONWARD_TARGET::Vec;
-  static constexpr int kLanes = ONWARD_TARGET::kLanes;
-  static ONWARD_INLINE Vec Load(const void* p) { return _mm512_loadu_ps(p); }
-  static ONWARD_INLINE Vec Broadcast(int32_t x) { return FromBits(SetInt(x)); }
-  static ONWARD_INLINE Vec Zero() { return Vec{}; }
-  static ONWARD_INLINE void Store(float* p, Vec v) { ONWARD_TARGET::Store(p, v); }
-  static ONWARD_INLINE Vec Multiply(Vec sums, Vec row, Vec vector) {
-    return _mm512_dpbf16_ps(sums, reinterpret_cast<__m512bh>(row),
-                            reinterpret_cast<__m512bh>(vector));
-  }
-};
+constexpr int kVecs = 2, kCols = kVecs * kLanes;
+constexpr int kUnitBytes = 4;
 
 // Finishes the pixels of a segment, whose sums lie kCols apart.
 template <typename Activate>
 ONWARD_INLINE void FinishSegment(const PanelProduct& p, const PixelSegment& segment,
                                  const float* sums, Activate&& activate) {
-  const int low = p.cols < kLanes ? p.cols : kLanes, high = p.cols - low;
-  const auto mask = static_cast<__mmask32>((uint64_t{1} << p.cols) - 1);
+  const int low = p.cols < kLanes ? p.cols : kLanes;
   const Vec bias0 = p.bias == nullptr ? Vec{} : LoadN(p.bias, low);
-  const Vec bias1 = p.bias == nullptr ? Vec{} : LoadN(p.bias + low, high);
+  const Vec bias1 = p.bias == nullptr ? Vec{} : LoadN(p.bias + low, p.cols - low);
   const int64_t first = (segment.pixel + segment.skipped) * p.y_pixel;
-  uint16_t* y = p.y + first;
-  const uint16_t* residual = p.residual == nullptr ? nullptr : p.residual + first;
+  auto* y = static_cast<ImageElement*>(p.y) + first;
+  const auto* residual = static_cast<const ImageElement*>(p.residual);
+  if (residual != nullptr) residual += first;
   sums += segment.skipped * kCols;
   for (int r = segment.skipped; r < p.segment_pixels; ++r, sums += kCols, y += p.y_pixel) {
     Vec v0 = Load(sums) + bias0, v1 = Load(sums + kLanes) + bias1;
     if (residual != nullptr) {
-      const __m512i more = _mm512_maskz_loadu_epi16(mask, residual);
-      v0 += FromBf16(_mm512_castsi512_si256(more));
-      v1 += FromBf16(_mm512_extracti64x4_epi64(more, 1));
+      const TwoVecs more = LoadTwo(residual, p.cols);
+      v0 += more.low, v1 += more.high;
       residual += p.y_pixel;
     }
-    const Vec words = InOrder(activate(v0), activate(v1));
-    _mm512_mask_storeu_epi16(y, mask, reinterpret_cast<__m512i>(words));
+    StoreTwo(y, {activate(v0), activate(v1)}, p.cols);
   }
 }
 
@@ -56,6 +41,10 @@ inline void FinishSegments(const PanelProduct& p, const PixelSegment* segments, 
   WithActivation(p.activation, [&](auto activate) ONWARD_LAMBDA_INLINE {
     for (int i = 0; i < count; ++i) FinishSegment(p, segments[i], sums + i * stride, activate);
   });
+}
+
+inline void Finish(const PanelProduct& p, const PixelSegment& segment, const float* sums) {
+  FinishSegments(p, &segment, 1, sums, 0);
 }
 
 #if defined(ONWARD_TARGET_AMX)
@@ -136,22 +125,85 @@ inline void Multiply(const PanelProduct& p) {
   p.cols > kLanes ? MultiplyTiles<true>(p) : MultiplyTiles<false>(p);
 }
 #else
-constexpr int kTileRows = 12, kSegments = 1, kStepUnits = 1;
+// Accumulators, the panel and a unit of a window fill the registers.
+constexpr int kTileRows = kRegisters == 32 ? 12 : 6, kSegments = 1, kStepUnits = 1;
+
+// A unit of a window in every lane, and its products added to sums.
+ONWARD_INLINE Vec SetUnit(const char* unit) {
+  float x;
+  __builtin_memcpy(&x, unit, sizeof(x));
+  return Set(x);
+}
+ONWARD_INLINE Vec MultiplyUnits(Vec window, Vec panel, Vec sums) {
+#if defined(ONWARD_TARGET_AVX512BF16)
+  return _mm512_dpbf16_ps(sums, reinterpret_cast<__m512bh>(window),
+                          reinterpret_cast<__m512bh>(panel));
+#else
+  return Fma(window, panel, sums);
+#endif
+}
+
+// kRows windows of a segment times kVectors vectors of the panel, to sums kCols apart.
+template <int kRows, int kVectors>
+void SumTile(const PanelProduct& p, const PixelSegment& segment, const char* fetched, float* to) {
+  constexpr int kBases = (kRows + 2) / 3;  // addresses of three windows are a base and an offset
+  Vec sums[kRows][kVectors] = {};
+  const auto* b = static_cast<const float*>(p.panel);
+  // A panel that fetches nothing touches itself, which costs no branch.
+  if (fetched == nullptr) fetched = static_cast<const char*>(p.panel);
+  const int64_t pixel = p.pixel_bytes, units = p.units, fetch_step = p.fetch.step;
+  for (int64_t run = 0; run < p.num_runs; ++run) {
+    if (p.skips_runs && (segment.runs >> run & 1) == 0) {
+      b += units * kCols;
+      continue;
+    }
+    const char* bases[kBases];
+    for (int i = 0; i < kBases; ++i) bases[i] = segment.from + p.runs[run] + 3 * i * pixel;
+    for (int64_t unit = 0; unit < units; ++unit, b += kCols) {
+      __builtin_prefetch(fetched);
+      fetched += fetch_step;
+      Vec columns[kVectors];
+      ONWARD_UNROLL
+      for (int v = 0; v < kVectors; ++v) columns[v] = Load(b + v * kLanes);
+      ONWARD_UNROLL
+      for (int r = 0; r < kRows; ++r) {
+        const Vec window = SetUnit(bases[r / 3] + r % 3 * pixel);
+        ONWARD_UNROLL
+        for (int v = 0; v < kVectors; ++v)
+          sums[r][v] = MultiplyUnits(window, columns[v], sums[r][v]);
+      }
+      ONWARD_UNROLL
+      for (int i = 0; i < kBases; ++i) bases[i] += kUnitBytes;
+    }
+  }
+  ONWARD_UNROLL
+  for (int r = 0; r < kRows; ++r) {
+    ONWARD_UNROLL
+    for (int v = 0; v < kVectors; ++v) Store(to + r * kCols + v * kLanes, sums[r][v]);
+  }
+}
+
+// As many windows as the segments have, kRows at most.
+template <int kRows, int kVectors>
+ONWARD_INLINE void SumSegment(const PanelProduct& p, const PixelSegment& segment,
+                              const char* fetched, float* sums) {
+  if constexpr (kRows > 0) {
+    if (p.segment_pixels == kRows) return SumTile<kRows, kVectors>(p, segment, fetched, sums);
+    SumSegment<kRows - 1, kVectors>(p, segment, fetched, sums);
+  }
+}
 
 inline void Multiply(const PanelProduct& p) {
-  alignas(64) float sums[kTileRows * kCols];
-  const void* rows[kTileRows];
-  RunProduct product;
-  product.rows = rows, product.num_rows = p.segment_pixels;
-  product.runs = p.runs, product.num_runs = p.num_runs;
-  product.skips_runs = p.skips_runs;
-  product.units = p.units, product.panel = p.panel, product.fetch = p.fetch;
-  const int64_t fetched = p.fetch.step * p.units * p.num_runs;
-  for (int64_t i = 0; i < p.num_segments; ++i, product.fetch.from += fetched) {
-    for (int r = 0; r < p.segment_pixels; ++r) rows[r] = p.segments[i].from + r * p.pixel_bytes;
-    product.present = p.segments[i].runs;
-    RunTileOfRows<Ops, kTileRows>(product, sums);
+  alignas(64) float sums[kTileRows * kCols] = {};
+  const char* fetched = p.fetch.from;
+  for (int64_t i = 0; i < p.num_segments; ++i) {
+    if (p.cols > kLanes) {
+      SumSegment<kTileRows, 2>(p, p.segments[i], fetched, sums);
+    } else {
+      SumSegment<kTileRows, 1>(p, p.segments[i], fetched, sums);
+    }
     FinishSegments(p, p.segments + i, 1, sums, 0);
+    if (fetched != nullptr) fetched += p.fetch.step * p.units * p.num_runs;
   }
 }
 #endif
@@ -159,49 +211,49 @@ inline void Multiply(const PanelProduct& p) {
 // Elements behind the last column are read and do not count.
 template <int kRows>
 ONWARD_INLINE void DepthwiseOf(const PanelProduct& p, const char* from, float* to) {
-  Vec sums[kRows][kRunVecs] = {};
+  Vec sums[kRows][kVecs] = {};
   const float* panel = static_cast<const float*>(p.panel);
   for (int64_t run = 0; run < p.num_runs; ++run, panel += kCols) {
     const char* window = from + p.runs[run];
-    ONWARD_RUN_UNROLL
-    for (int v = 0; v < kRunVecs; ++v) {
+    ONWARD_UNROLL
+    for (int v = 0; v < kVecs; ++v) {
       const Vec column = Load(panel + v * kLanes);
-      ONWARD_RUN_UNROLL
+      ONWARD_UNROLL
       for (int r = 0; r < kRows; ++r) {
-        const auto* row = reinterpret_cast<const uint16_t*>(window + r * p.pixel_bytes);
-        sums[r][v] = Fma(LoadBf16(row + v * kLanes), column, sums[r][v]);
+        const auto* row = reinterpret_cast<const ImageElement*>(window + r * p.pixel_bytes);
+        sums[r][v] = Fma(LoadElements(row + v * kLanes), column, sums[r][v]);
       }
     }
   }
-  ONWARD_RUN_UNROLL
+  ONWARD_UNROLL
   for (int r = 0; r < kRows; ++r) {
-    ONWARD_RUN_UNROLL
-    for (int v = 0; v < kRunVecs; ++v) Store(to + r * kCols + v * kLanes, sums[r][v]);
+    ONWARD_UNROLL
+    for (int v = 0; v < kVecs; ++v) Store(to + r * kCols + v * kLanes, sums[r][v]);
   }
 }
 
 // The same where the windows of neighbours are a pixel apart, as the kTaps runs of each row of
-// them: a pixel is widened once a row. Sums have the same order.
+// them: a pixel is read once a row. Sums have the same order.
 template <int kTaps, int kRows>
 ONWARD_INLINE void DenseDepthwiseOf(const PanelProduct& p, const char* from, float* to) {
-  for (int v = 0; v < kRunVecs; ++v) {
+  for (int v = 0; v < kVecs; ++v) {
     Vec sums[kRows] = {};
     const float* panel = static_cast<const float*>(p.panel) + v * kLanes;
     for (int64_t run = 0; run < p.num_runs; run += kTaps) {
       const char* window = from + p.runs[run];
       Vec taps[kTaps];
-      ONWARD_RUN_UNROLL
+      ONWARD_UNROLL
       for (int t = 0; t < kTaps; ++t, panel += kCols) taps[t] = Load(panel);
-      ONWARD_RUN_UNROLL
+      ONWARD_UNROLL
       for (int i = 0; i < kRows + kTaps - 1; ++i) {
-        const Vec x =
-            LoadBf16(reinterpret_cast<const uint16_t*>(window + i * p.pixel_bytes) + v * kLanes);
-        ONWARD_RUN_UNROLL
+        const auto* pixel = reinterpret_cast<const ImageElement*>(window + i * p.pixel_bytes);
+        const Vec x = LoadElements(pixel + v * kLanes);
+        ONWARD_UNROLL
         for (int t = 0; t < kTaps; ++t)
           if (i >= t && i - t < kRows) sums[i - t] = Fma(x, taps[t], sums[i - t]);
       }
     }
-    ONWARD_RUN_UNROLL
+    ONWARD_UNROLL
     for (int r = 0; r < kRows; ++r) Store(to + r * kCols + v * kLanes, sums[r]);
   }
 }
@@ -225,8 +277,11 @@ void DepthwiseSegments(const PanelProduct& p) {
   alignas(64) float sums[kTileRows * kCols];
   for (int64_t i = 0; i < p.num_segments; ++i) {
     const char* from = p.segments[i].from;
-    int r = p.segment_pixels % 7 == 0 ? DepthwiseRows<kTaps, 7>(p, from, 0, sums) : 0;
-    r = DepthwiseRows<kTaps, 8>(p, from, r, sums);
+    int r = 0;
+    if constexpr (kTileRows > 8) {
+      if (p.segment_pixels % 7 == 0) r = DepthwiseRows<kTaps, 7>(p, from, r, sums);
+      r = DepthwiseRows<kTaps, 8>(p, from, r, sums);
+    }
     r = DepthwiseRows<kTaps, 4>(p, from, r, sums);
     DepthwiseRows<kTaps, 1>(p, from, r, sums);
     FinishSegments(p, p.segments + i, 1, sums, 0);
@@ -240,12 +295,21 @@ inline void Depthwise(const PanelProduct& p) {
   DepthwiseSegments<0>(p);
 }
 
+#if defined(ONWARD_TARGET_AVX512BF16)
+constexpr int kUnit = 2;
 inline void PackUnit(const float* first, const float* second, float* to) {
-  ONWARD_RUN_UNROLL
-  for (int v = 0; v < kRunVecs; ++v, first += kLanes, to += kLanes) {
+  ONWARD_UNROLL
+  for (int v = 0; v < kVecs; ++v, first += kLanes, to += kLanes) {
     Store(to, Pairs(Load(first), second == nullptr ? Vec{} : Load(second + v * kLanes)));
   }
 }
+#else
+constexpr int kUnit = 1;
+inline void PackUnit(const float* first, const float*, float* to) {
+  ONWARD_UNROLL
+  for (int v = 0; v < kVecs; ++v) Store(to + v * kLanes, Load(first + v * kLanes));
+}
+#endif
 
 }  // namespace channels_last
 
@@ -253,12 +317,13 @@ const ChannelsLastProducts& LastProducts() {
   static constexpr ChannelsLastProducts kProducts = {
       .sizes = {.tile_rows = channels_last::kTileRows,
                 .tile_cols = channels_last::kCols,
-                .unit = 2,
-                .element_bytes = 2},
+                .unit = channels_last::kUnit,
+                .element_bytes = sizeof(ImageElement)},
       .segments = channels_last::kSegments,
       .step_units = channels_last::kStepUnits,
       .multiply = channels_last::Multiply,
       .depthwise = channels_last::Depthwise,
+      .finish = channels_last::Finish,
       .pack_unit = channels_last::PackUnit,
   };
   return kProducts;

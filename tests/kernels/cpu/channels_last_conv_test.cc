@@ -1,8 +1,9 @@
-// Convolutions, pools and turns of bfloat16 with channels last against sums in double, on every
-// instruction set that has them.
+// Convolutions, pools and turns of float32 and bfloat16 with channels last against sums in double,
+// on every instruction set that has them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <random>
 
@@ -18,36 +19,56 @@ using testing::ExpectFastKernels;
 using testing::Narrowed;
 using testing::RandomBFloats;
 
-// A sum that lies between two bfloat16 may be rounded to either.
-constexpr double kRounding = 1.0 / 128;
-
-// [N, C, H, W] as [N, H, W, C], in float32.
-Tensor Last(const Tensor& x) {
-  const DimsView dims = x.dims();
-  const int64_t channels = dims[1], pixels = dims[2] * dims[3];
-  Tensor last(DType::kFloat32, Dims{dims[0], dims[2], dims[3], channels});
-  for (int64_t i = 0; i < x.num_elements(); ++i) {
-    const int64_t image = i / pixels / channels, channel = i / pixels % channels;
-    last.mutable_data<float>()[(image * pixels + i % pixels) * channels + channel] =
-        x.data<float>()[i];
-  }
-  return last;
-}
-
-Tensor NarrowLast(const Tensor& x) { return Narrowed(Last(x), DType::kBFloat16); }
-
 struct Sizes {
   int64_t batch = 1, group = 1, channels = 1, filters = 1, h = 1, w = 1;  // filters: of all groups
   Window window;
 };
 
+class ChannelsLastConv : public ::testing::TestWithParam<DType> {
+ protected:
+  void SetUp() override {
+    if (num_targets() == 0) GTEST_SKIP() << "no AVX512-BF16";
+  }
+
+  static bool is_float() { return GetParam() == DType::kFloat32; }
+  static Precision precision() { return is_float() ? Precision::kDefault : Precision::kFast; }
+  static int num_targets() {
+    const cpu::TargetMask mask = is_float() ? cpu::kVectorTargets : cpu::kBf16Targets;
+    return std::popcount(cpu::AllowedTargets() & mask);
+  }
+  static Tensor Image(const Tensor& x) {
+    return is_float() ? Last(x) : Narrowed(Last(x), GetParam());
+  }
+
+  static OpCase CaseOf(std::string_view op, std::string name) {
+    OpCase c;
+    c.domain = "onward";
+    c.op = std::string(op);
+    c.name = std::move(name);
+    // A sum that lies between two bfloat16 may be rounded to either.
+    c.rtol = is_float() ? 1e-5 : 1.0 / 128;
+    c.atol = is_float() ? 1e-5 : 1e-3;
+    return c;
+  }
+  static void SetType(OpCase& c) {
+    if (is_float()) c.attributes.Set("dtype", static_cast<int64_t>(DType::kFloat32));
+  }
+
+  // The layouts that X comes in, whether channels come last.
+  static std::vector<bool> Layouts() {
+    return is_float() ? std::vector<bool>{true} : std::vector<bool>{false, true};
+  }
+  static void ExpectConvolutions(const Sizes& sizes, std::mt19937& random);
+};
+
+INSTANTIATE_TEST_SUITE_P(Types, ChannelsLastConv,
+                         ::testing::Values(DType::kFloat32, DType::kBFloat16),
+                         [](const auto& info) { return std::string(DTypeName(info.param)); });
+
 // With X in both layouts, with and without a residual.
-void ExpectConvolutions(const Sizes& s, std::mt19937& random) {
-  OpCase c;
-  c.domain = "onward";
-  c.op = "ChannelsLastFusedConv";
-  c.name = absl::StrCat(s.batch, "x", s.channels, "x", s.h, "x", s.w, " to ", s.filters, " of ",
-                        s.group);
+void ChannelsLastConv::ExpectConvolutions(const Sizes& s, std::mt19937& random) {
+  OpCase c = CaseOf("ChannelsLastFusedConv", absl::StrCat(s.batch, "x", s.channels, "x", s.h, "x",
+                                                          s.w, " to ", s.filters, " of ", s.group));
   const Tensor x = RandomBFloats({s.batch, s.channels, s.h, s.w}, random);
   const Tensor w = RandomBFloats(
       {s.filters, s.channels / s.group, s.window.kernel[0], s.window.kernel[1]}, random);
@@ -57,8 +78,7 @@ void ExpectConvolutions(const Sizes& s, std::mt19937& random) {
   c.attributes.Set("activation", "clip");
   c.attributes.Set("activation_alpha", -1.5f);
   c.attributes.Set("activation_beta", 2.25f);
-  c.rtol = kRounding;
-  c.atol = 1e-3;
+  SetType(c);
   for (const bool has_residual : {false, true}) {
     const Tensor residual = RandomBFloats(y.dims(), random);
     Tensor expected(DType::kFloat32, y.dims());
@@ -66,23 +86,16 @@ void ExpectConvolutions(const Sizes& s, std::mt19937& random) {
       const float sum = y.data<float>()[i] + (has_residual ? residual.data<float>()[i] : 0.0f);
       expected.mutable_data<float>()[i] = std::clamp(sum, -1.5f, 2.25f);
     }
-    c.expected = {NarrowLast(expected)};
-    for (const bool comes_last : {false, true}) {
-      c.inputs = {comes_last ? NarrowLast(x) : x, w, bias};
-      if (has_residual) c.inputs.push_back(NarrowLast(residual));
-      EXPECT_EQ(ExpectFastKernels(c, 2, Precision::kFast), testing::NumBf16Targets());
+    c.expected = {Image(expected)};
+    for (const bool comes_last : Layouts()) {
+      c.inputs = {comes_last ? Image(x) : x, w, bias};
+      if (has_residual) c.inputs.push_back(Image(residual));
+      EXPECT_EQ(ExpectFastKernels(c, 2, precision()), num_targets());
     }
   }
 }
 
-class ChannelsLastConv : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (testing::NumBf16Targets() == 0) GTEST_SKIP() << "no AVX512-BF16";
-  }
-};
-
-TEST_F(ChannelsLastConv, RandomWindowsGroupsAndSizes) {
+TEST_P(ChannelsLastConv, RandomWindowsGroupsAndSizes) {
   for (unsigned seed = 0; seed < 80; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     std::mt19937 random(seed);
@@ -111,7 +124,7 @@ TEST_F(ChannelsLastConv, RandomWindowsGroupsAndSizes) {
 }
 
 // Several chunks, panels and steps of a run that overlap.
-TEST_F(ChannelsLastConv, ManyChannelsAndPixels) {
+TEST_P(ChannelsLastConv, ManyChannelsAndPixels) {
   std::mt19937 random(1);
   const Window point = {{1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}};
   const Window same = {{3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
@@ -123,30 +136,27 @@ TEST_F(ChannelsLastConv, ManyChannelsAndPixels) {
 }
 
 // A NaN reaches the windows that hold it and no others, although steps and tiles read beyond runs.
-TEST_F(ChannelsLastConv, KeepsNaNToItsPixels) {
+TEST_P(ChannelsLastConv, KeepsNaNToItsPixels) {
   std::mt19937 random(2);
   const Window point = {{1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}};
   for (const int64_t channels : {3, 5, 34, 47, 72}) {
-    OpCase c;
-    c.domain = "onward";
-    c.op = "ChannelsLastFusedConv";
-    c.name = absl::StrCat(channels, " channels");
+    OpCase c = CaseOf("ChannelsLastFusedConv", absl::StrCat(channels, " channels"));
     c.attributes = AttributesOf(point, 1);
-    c.rtol = kRounding, c.atol = 1e-3;
+    SetType(c);
     Tensor x = RandomBFloats({1, channels, 5, 9}, random);
     for (int64_t channel = 0; channel < channels; ++channel)
       x.mutable_data<float>()[channel * 45 + 20] = NAN;
     const Tensor w = RandomBFloats({40, channels, 1, 1}, random);
-    c.expected = {NarrowLast(Convolve(x, w, {}, 1, point))};
-    for (const bool comes_last : {false, true}) {
-      c.inputs = {comes_last ? NarrowLast(x) : x, w};
-      EXPECT_EQ(ExpectFastKernels(c, 2, Precision::kFast), testing::NumBf16Targets());
+    c.expected = {Image(Convolve(x, w, {}, 1, point))};
+    for (const bool comes_last : Layouts()) {
+      c.inputs = {comes_last ? Image(x) : x, w};
+      EXPECT_EQ(ExpectFastKernels(c, 2, precision()), num_targets());
     }
   }
 }
 
-// Winograd's kernel takes 3x3 taps on processors without AMX.
-TEST_F(ChannelsLastConv, ByWinograd) {
+// Winograd's kernel takes 3x3 taps, those of bfloat16 on processors without AMX.
+TEST_P(ChannelsLastConv, ByWinograd) {
   int ran = 0;
   for (unsigned seed = 0; seed < 20; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
@@ -156,13 +166,11 @@ TEST_F(ChannelsLastConv, ByWinograd) {
     for (int axis = 0; axis < 2; ++axis)
       window.begin[axis] = Draw(random, 0, 2), window.end[axis] = Draw(random, 0, 2);
     const Dims dims = {Draw(random, 1, 2), channels, Draw(random, 9, 30), Draw(random, 9, 30)};
-    OpCase c;
-    c.domain = "onward";
-    c.op = "ChannelsLastFusedConv";
-    c.name = absl::StrCat(DimsString(dims), " to ", filters);
+    OpCase c = CaseOf("ChannelsLastFusedConv", absl::StrCat(DimsString(dims), " to ", filters));
     c.attributes = AttributesOf(window, 1);
     c.attributes.Set("activation", "relu");
-    c.rtol = kRounding, c.atol = 1e-3;
+    SetType(c);
+    if (is_float()) c.rtol = c.atol = 1e-4;
     const Tensor x = RandomBFloats(dims, random);
     const Tensor w = RandomBFloats({filters, channels, 3, 3}, random);
     const Tensor bias = Draw(random, 0, 1) == 0 ? RandomBFloats({filters}, random) : Tensor();
@@ -174,43 +182,45 @@ TEST_F(ChannelsLastConv, ByWinograd) {
         const float sum = y.data<float>()[i] + (has_residual ? residual.data<float>()[i] : 0.0f);
         expected.mutable_data<float>()[i] = std::max(sum, 0.0f);
       }
-      c.expected = {NarrowLast(expected)};
-      c.inputs = {NarrowLast(x), w, bias};
-      if (has_residual) c.inputs.push_back(NarrowLast(residual));
-      ran += testing::ExpectWinogradKernels(c, 2, Precision::kFast);
+      c.expected = {Image(expected)};
+      c.inputs = {Image(x), w, bias};
+      if (has_residual) c.inputs.push_back(Image(residual));
+      ran += testing::ExpectWinogradKernels(c, 2, precision());
     }
   }
   const bool has_tiles = (cpu::AllowedTargets() & cpu::MaskOf(cpu::Target::kAmx)) != 0;
-  EXPECT_GT(ran, has_tiles ? -1 : 20);
+  EXPECT_GT(ran, has_tiles && !is_float() ? -1 : 20);
 }
 
-TEST_F(ChannelsLastConv, TurnsAndScalesImages) {
+TEST_P(ChannelsLastConv, TurnsAndScalesImages) {
   std::mt19937 random(3);
   for (const int64_t channels : {1, 2, 3, 4, 7, 16, 33, 70}) {
     const Tensor x = RandomBFloats({2, channels, 5, 23}, random);
     const Tensor s = RandomBFloats({2, channels, 1, 1}, random);
-    OpCase c;
-    c.domain = "onward";
-    c.name = absl::StrCat(channels, " channels");
-    c.op = "ToChannelsLast", c.inputs = {x}, c.expected = {NarrowLast(x)};
-    EXPECT_EQ(ExpectFastKernels(c, 0, Precision::kFast), testing::NumBf16Targets());
-    c.op = "ToChannelsFirst", c.inputs = {NarrowLast(x)}, c.expected = {x};
-    EXPECT_EQ(ExpectFastKernels(c, 0, Precision::kFast), testing::NumBf16Targets());
+    OpCase c = CaseOf("ToChannelsLast", absl::StrCat(channels, " channels"));
+    c.rtol = c.atol = 0;
+    SetType(c);
+    c.inputs = {x}, c.expected = {Image(x)};
+    EXPECT_EQ(ExpectFastKernels(c, 0, precision()), num_targets());
+    c.attributes = {};
+    c.op = "ToChannelsFirst", c.inputs = {Image(x)}, c.expected = {x};
+    EXPECT_EQ(ExpectFastKernels(c, 0, precision()), num_targets());
     Tensor scaled(DType::kFloat32, x.dims());
     for (int64_t i = 0; i < x.num_elements(); ++i)
       scaled.mutable_data<float>()[i] = x.data<float>()[i] * s.data<float>()[i / (5 * 23)];
-    c.op = "ChannelsLastScale", c.inputs = {NarrowLast(x), s}, c.expected = {NarrowLast(scaled)};
-    EXPECT_EQ(ExpectFastKernels(c, 0, Precision::kFast), testing::NumBf16Targets());
+    c.op = "ChannelsLastScale", c.inputs = {Image(x), s}, c.expected = {Image(scaled)};
+    EXPECT_EQ(ExpectFastKernels(c, 0, precision()), num_targets());
     const Tensor terms = RandomBFloats({1, channels, 1, 1}, random);
     for (int64_t i = 0; i < x.num_elements(); ++i)
       scaled.mutable_data<float>()[i] += terms.data<float>()[i / (5 * 23) % channels];
-    c.inputs.push_back(terms), c.expected = {NarrowLast(scaled)};
-    c.rtol = kRounding, c.atol = 1e-6;
-    EXPECT_EQ(ExpectFastKernels(c, 0, Precision::kFast), testing::NumBf16Targets());
+    c.inputs.push_back(terms), c.expected = {Image(scaled)};
+    c.rtol = 1.0 / 128, c.atol = 1e-6;
+    EXPECT_EQ(ExpectFastKernels(c, 0, precision()), num_targets());
   }
 }
 
-TEST_F(ChannelsLastConv, SumsOfAnyShapes) {
+TEST(NarrowSums, OfAnyShapes) {
+  if (testing::NumBf16Targets() == 0) GTEST_SKIP() << "no AVX512-BF16";
   std::mt19937 random(5);
   const std::pair<Dims, Dims> shapes[] = {
       {{2, 5, 7, 37}, {2, 5, 7, 37}}, {{3, 1, 37}, {3, 5, 37}}, {{4, 70}, {4, 1}}, {{}, {33}}};
@@ -218,7 +228,7 @@ TEST_F(ChannelsLastConv, SumsOfAnyShapes) {
     const Tensor a = RandomBFloats(a_dims, random), b = RandomBFloats(b_dims, random);
     OpCase c;
     c.op = "Add", c.name = DimsString(b_dims);
-    c.rtol = kRounding, c.atol = 1e-6;
+    c.rtol = 1.0 / 128, c.atol = 1e-6;
     const int64_t a_last = a_dims.empty() ? 1 : a_dims.back(), b_last = b_dims.back();
     Dims dims = b_dims;
     dims.back() = std::max(a_last, b_last);
@@ -236,14 +246,12 @@ TEST_F(ChannelsLastConv, SumsOfAnyShapes) {
   }
 }
 
-TEST_F(ChannelsLastConv, PoolsOfImages) {
+TEST_P(ChannelsLastConv, PoolsOfImages) {
   std::mt19937 random(4);
   for (const int64_t channels : {1, 16, 37, 130}) {
     const Tensor x = RandomBFloats({2, channels, 6, 9}, random);
-    OpCase c;
-    c.domain = "onward";
-    c.name = absl::StrCat(channels, " channels");
-    c.inputs = {NarrowLast(x)};
+    OpCase c = CaseOf("ChannelsLastMaxPool", absl::StrCat(channels, " channels"));
+    c.inputs = {Image(x)};
     Tensor greatest(DType::kFloat32, {2, channels, 3, 4});
     Tensor means(DType::kFloat32, {2, channels, 1, 1});
     for (int64_t plane = 0; plane < 2 * channels; ++plane) {
@@ -260,14 +268,15 @@ TEST_F(ChannelsLastConv, PoolsOfImages) {
         greatest.mutable_data<float>()[plane * 12 + i] = most;
       }
     }
-    c.op = "ChannelsLastMaxPool", c.expected = {NarrowLast(greatest)};
+    c.rtol = c.atol = 0, c.expected = {Image(greatest)};
     c.attributes = {{"kernel_shape", std::vector<int64_t>{3, 3}},
                     {"strides", std::vector<int64_t>{2, 2}},
                     {"pads", std::vector<int64_t>{1, 0, 0, 0}}};
-    EXPECT_EQ(ExpectFastKernels(c, 0, Precision::kFast), testing::NumBf16Targets());
+    EXPECT_EQ(ExpectFastKernels(c, 0, precision()), num_targets());
     c.op = "ChannelsLastGlobalAveragePool", c.expected = {means};
+    c.rtol = 1e-4, c.atol = 1e-6;
     c.attributes = {};
-    EXPECT_EQ(ExpectFastKernels(c, 0, Precision::kFast), testing::NumBf16Targets());
+    EXPECT_EQ(ExpectFastKernels(c, 0, precision()), num_targets());
   }
 }
 

@@ -30,6 +30,19 @@ inline int64_t OutputLength(const Window& w, int axis, int64_t input) {
          1;
 }
 
+// [N, C, H, W] as [N, H, W, C], in float32.
+inline Tensor Last(const Tensor& x) {
+  const DimsView dims = x.dims();
+  const int64_t channels = dims[1], pixels = dims[2] * dims[3];
+  Tensor last(DType::kFloat32, Dims{dims[0], dims[2], dims[3], channels});
+  for (int64_t i = 0; i < x.num_elements(); ++i) {
+    const int64_t image = i / pixels / channels, channel = i / pixels % channels;
+    last.mutable_data<float>()[(image * pixels + i % pixels) * channels + channel] =
+        x.data<float>()[i];
+  }
+  return last;
+}
+
 // x [N, C, H, W], w [M, C / group, kh, kw].
 inline Tensor Convolve(const Tensor& x, const Tensor& w, const Tensor& bias, int64_t group,
                        const Window& window) {
