@@ -1,6 +1,7 @@
 // onward.ChannelsLastFusedConv of 3x3 taps in float32 by Winograd's minimal filtering
-// (simd/channels_last_winograd.h): where no tiles multiply bfloat16, a quarter of the products
-// takes less time than all of them at twice the rate. Windows and filters are not rounded between.
+// (simd/channels_last_winograd.h). Of bfloat16, too: where no tiles multiply it, a quarter of the
+// products takes less time than all of them at twice the rate. Windows and filters are not rounded
+// between.
 #include "kernels/cpu/simd/channels_last_winograd.h"
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include "kernels/cpu/conv_algorithm.h"
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/kernel_list.h"
+#include "kernels/cpu/simd/channels_last_product.h"
 #include "kernels/cpu/simd/gemm_tile.h"
 
 namespace onward::kernels::cpu {
@@ -21,6 +23,7 @@ constexpr int64_t kWindowFloats = 112 * 1024;        // of a chunk: they stay in
 constexpr int64_t kFilterFloats = int64_t{3} << 20;  // more come from memory for each chunk
 constexpr int64_t kFewChunks = 4;                    // below, chunks share the windows
 constexpr int64_t kCacheLine = 16;                   // floats
+constexpr double kWeight = 1.2;                      // cycles of reading one
 
 struct LastWinogradPlan {
   int64_t images, channels, filters;
@@ -40,7 +43,8 @@ class LastWinogradConv : public Kernel {
  public:
   LastWinogradConv(Target target, ConvAttributes attributes, ActivationSpec activation,
                    Tensor filters)
-      : products_(kGemmTilesPerTarget.For(target)()),
+      : element_bytes_(kLastProductsPerTarget.For(target)().sizes.element_bytes),
+        products_(kGemmTilesPerTarget.For(target)()),
         kernels_(kLastWinogradPerTarget.For(target)()),
         attributes_(std::move(attributes)),
         activation_(activation),
@@ -60,6 +64,7 @@ class LastWinogradConv : public Kernel {
   void RunChunk(const RunContext& context, const LastWinogradPlan& s, int64_t chunk,
                 float* own) const;
 
+  const int64_t element_bytes_;
   const GemmTileKernels& products_;
   const LastWinogradKernels& kernels_;
   const ConvAttributes attributes_;
@@ -110,9 +115,9 @@ absl::Status LastWinogradConv::Bind(BindContext& context) const {
 void LastWinogradConv::TransformWindows(const RunContext& context, const LastWinogradPlan& s,
                                         int64_t image, int64_t first, int64_t count,
                                         float* windows) const {
-  const uint16_t* x = context.in<uint16_t>(0) + image * s.in_h * s.in_w * s.channels;
-  // Zeros, before the workers' scratch.
-  const auto* padding = reinterpret_cast<const uint16_t*>(context.scratch<float>());
+  const int64_t pixel = s.channels * element_bytes_;
+  const char* x = context.in<char>(0) + image * s.in_h * s.in_w * pixel;
+  const void* padding = context.scratch<float>();  // zeros, before the workers' scratch
   LastWindow window;
   window.channels = s.channels, window.step = s.window_step;
   for (int64_t i = 0; i < count; ++i) {
@@ -121,7 +126,7 @@ void LastWinogradConv::TransformWindows(const RunContext& context, const LastWin
     for (int64_t at = 0; at < kFrequencies; ++at) {
       const int64_t row = top + at / kWindow, column = left + at % kWindow;
       const bool is_inside = row >= 0 && row < s.in_h && column >= 0 && column < s.in_w;
-      window.pixels[at] = is_inside ? x + (row * s.in_w + column) * s.channels : padding;
+      window.pixels[at] = is_inside ? x + (row * s.in_w + column) * pixel : padding;
     }
     window.v = windows + i * s.channels;
     kernels_.transform_window(window);
@@ -168,8 +173,8 @@ void LastWinogradConv::StoreTiles(const RunContext& context, const LastWinogradP
     tile.products = products + i * width;
     tile.rows = static_cast<int>(std::min(kTile, s.out_h - row));
     tile.columns = static_cast<int>(std::min(kTile, s.out_w - column));
-    if (context.has_input(3)) tile.residual = context.in<uint16_t>(3) + at;
-    tile.y = context.out<uint16_t>(0) + at;
+    if (context.has_input(3)) tile.residual = context.in<char>(3) + at * element_bytes_;
+    tile.y = context.out<char>(0) + at * element_bytes_;
     kernels_.store_tile(tile);
   }
 }
@@ -217,22 +222,22 @@ absl::StatusOr<Tensor> PackFilters(int64_t width, const Tensor& w) {
   return packed;
 }
 
-// Cycles of AVX-512 with one product a cycle: of sums of products of pairs, and of tiles with their
-// transforms.
-double CostOfPairs(double pixels, double channels, double filters) {
-  return pixels * 9 * channels * filters / 28;
+// Cycles of AVX-512 with one product a cycle: of sums of products, and of tiles with their
+// transforms. Few tiles wait for the weights of float32, four times those of the sums.
+double CostOfProducts(bool pairs, double pixels, double channels, double filters) {
+  const double weights = channels * filters;
+  return pairs ? pixels * 9 * weights / 28 : (pixels / 15 + kWeight) * 9 * weights;
 }
-double CostOfTiles(double tiles, double channels, double filters) {
-  return tiles * (36 * channels * filters / 15 + 20 * channels + 20 * filters);
+double CostOfTiles(bool pairs, double tiles, double channels, double filters) {
+  const double weights = channels * filters;
+  return tiles * (36 * weights / 15 + 20 * channels + 20 * filters) +
+         (pairs ? 0 : kWeight * 36 * weights);
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> MakeLastWinograd(const NodeSpec& spec) {
-  ONWARD_RETURN_IF_ERROR(CheckBf16Products(spec));
-  if ((AllowedTargets() & spec.options().cpu_targets & MaskOf(Target::kAmx)) != 0)
-    return absl::UnimplementedError("tiles of AMX multiply all pairs sooner");
+absl::StatusOr<std::unique_ptr<Kernel>> MakeWinograd(const NodeSpec& spec, DType dtype) {
   const Tensor* w = spec.constant(1);
-  if (spec.input_dtype(0) != DType::kBFloat16 || w == nullptr)
-    return absl::UnimplementedError("constant weights and bfloat16 only");
+  if (spec.input_dtype(0) != dtype || spec.output_type(0).dtype != dtype || w == nullptr)
+    return absl::UnimplementedError("constant weights and channels that come last only");
   ONWARD_ASSIGN_OR_RETURN(ConvAttributes attributes, ConvAttributes::Parse(spec));
   if (!FitsWinograd(attributes, w->dims()))
     return absl::UnimplementedError("3x3 taps, one group, strides and dilations of 1 only");
@@ -243,10 +248,11 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeLastWinograd(const NodeSpec& spec) {
     return y && (*y)[axis].known() ? (*y)[axis].value() : int64_t{1} << 10;
   };
   const int64_t tiles = CeilDiv(size(1), kTile) * CeilDiv(size(2), kTile);
+  const bool pairs = dtype == DType::kBFloat16;
   const auto c = static_cast<double>(channels), f = static_cast<double>(filters);
   const auto pixels = static_cast<double>(size(1) * size(2));
   if (channels < kLeastChannels || kFrequencies * channels * filters > kFilterFloats ||
-      CostOfPairs(pixels, c, f) < CostOfTiles(static_cast<double>(tiles), c, f))
+      CostOfProducts(pairs, pixels, c, f) < CostOfTiles(pairs, static_cast<double>(tiles), c, f))
     return absl::UnimplementedError("sums of products take less time for these sizes");
   ONWARD_ASSIGN_OR_RETURN(const ActivationSpec activation, ParseActivation(spec));
   const Target target = TargetOf(spec);
@@ -257,8 +263,23 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeLastWinograd(const NodeSpec& spec) {
                                             std::move(packed));
 }
 
+absl::StatusOr<std::unique_ptr<Kernel>> MakeFloatWinograd(const NodeSpec& spec) {
+  if (spec.options().precision == Precision::kStrict)
+    return absl::UnimplementedError("not in strict arithmetic");
+  return MakeWinograd(spec, DType::kFloat32);
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeBf16Winograd(const NodeSpec& spec) {
+  ONWARD_RETURN_IF_ERROR(CheckBf16Products(spec));
+  if ((AllowedTargets() & spec.options().cpu_targets & MaskOf(Target::kAmx)) != 0)
+    return absl::UnimplementedError("tiles of AMX multiply all pairs sooner");
+  return MakeWinograd(spec, DType::kBFloat16);
+}
+
 constexpr KernelEntry kKernels[] = {
-    {"onward", "ChannelsLastFusedConv", "channels_last_winograd", MakeLastWinograd,
+    {"onward", "ChannelsLastFusedConv", "channels_last_winograd", MakeFloatWinograd,
+     kVectorTargets},
+    {"onward", "ChannelsLastFusedConv", "channels_last_winograd_bf16", MakeBf16Winograd,
      MaskOf(Target::kAvx512Bf16)},
 };
 

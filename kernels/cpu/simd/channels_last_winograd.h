@@ -1,5 +1,6 @@
-// Winograd's transforms (winograd.h) of output tiles of 4 x 4 pixels, for images of bfloat16 with
-// their channels last: vectors hold channels. Products are float32.
+// Winograd's transforms (winograd.h) of output tiles of 4 x 4 pixels, for images with their
+// channels last, of bfloat16 in targets that multiply pairs of them and of float32 in the others:
+// vectors hold channels. Products are float32.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@ namespace onward::kernels::cpu {
 
 // The window of one tile.
 struct LastWindow {
-  const uint16_t* pixels[kMaxWinogradFrequencies] = {};  // row by row, each with all channels
+  const void* pixels[kMaxWinogradFrequencies] = {};  // row by row, each with all channels
   int64_t channels = 0;
   float* v = nullptr;  // frequency f of channel c goes to v[f * step + c]
   int64_t step = 0;
@@ -26,9 +27,9 @@ struct LastTile {
   int rows = 0, columns = 0;    // of the tile, within the image
   const float* bias = nullptr;  // of the first filter; null: zeros
   ActivationSpec activation;
-  const uint16_t* residual = nullptr;  // as y; null: zeros
-  uint16_t* y = nullptr;               // the tile's first pixel, the first filter
-  int64_t y_row = 0, y_pixel = 0;      // elements from one row, one pixel to the next
+  const void* residual = nullptr;  // as y; null: zeros
+  void* y = nullptr;               // the tile's first pixel, the first filter
+  int64_t y_row = 0, y_pixel = 0;  // elements from one row, one pixel to the next
 };
 
 struct LastWinogradKernels {
@@ -36,6 +37,6 @@ struct LastWinogradKernels {
   void (*store_tile)(const LastTile& tile);
 };
 
-ONWARD_PER_TARGET(kBf16Loops, const LastWinogradKernels&, LastWinograd, ())
+ONWARD_PER_TARGET(kVectorLoops | kBf16Loops, const LastWinogradKernels&, LastWinograd, ())
 
 }  // namespace onward::kernels::cpu

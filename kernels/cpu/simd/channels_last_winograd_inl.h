@@ -1,9 +1,8 @@
 #pragma once
 
 #include "kernels/cpu/simd/activation_inl.h"
-#include "kernels/cpu/simd/bf16_inl.h"
 #include "kernels/cpu/simd/channels_last_winograd.h"
-#include "kernels/cpu/simd/tile_io_inl.h"
+#include "kernels/cpu/simd/image_element_inl.h"
 #include "kernels/cpu/simd/winograd_axis_inl.h"
 
 namespace onward::kernels::cpu::ONWARD_TARGET {
@@ -18,7 +17,10 @@ inline void TransformWindow(const LastWindow& w) {
     for (int y = 0; y < kWindow; ++y) {
       Vec pixels[kWindow], to[kWindow];
       ONWARD_UNROLL
-      for (int x = 0; x < kWindow; ++x) pixels[x] = LoadBf16N(w.pixels[y * kWindow + x] + c, n);
+      for (int x = 0; x < kWindow; ++x) {
+        const auto* pixel = static_cast<const ImageElement*>(w.pixels[y * kWindow + x]);
+        pixels[x] = LoadElements(pixel + c, n);
+      }
       WinogradAxis<kTile>::Window(pixels, to);
       ONWARD_UNROLL
       for (int x = 0; x < kWindow; ++x) Store(rows[y][x], to[x]);
@@ -47,6 +49,8 @@ ONWARD_INLINE void StoreFilters(const LastTile& t, int first, int n, Activate&& 
     for (int y = 0; y < kTile; ++y) Store(columns[y][x], to[y]);
   }
   const Vec bias = t.bias == nullptr ? Vec{} : LoadLanes(t.bias + first, n);
+  const auto* residual = static_cast<const ImageElement*>(t.residual);
+  auto* to = static_cast<ImageElement*>(t.y);
   for (int y = 0; y < t.rows; ++y) {
     Vec row[kWindow], pixels[kTile];
     ONWARD_UNROLL
@@ -57,8 +61,8 @@ ONWARD_INLINE void StoreFilters(const LastTile& t, int first, int n, Activate&& 
     for (int x = 0; x < kTile; ++x) {
       if (x >= t.columns) break;
       Vec v = pixels[x] + bias;
-      if (t.residual != nullptr) v += LoadBf16N(t.residual + at + x * t.y_pixel, n);
-      StoreBf16(t.y + at + x * t.y_pixel, activate(v), n);
+      if (residual != nullptr) v += LoadElements(residual + at + x * t.y_pixel, n);
+      StoreElements(to + at + x * t.y_pixel, activate(v), n);
     }
   }
 }
