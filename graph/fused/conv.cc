@@ -1,6 +1,5 @@
-// activation(Conv(X, W, B) + Z), where Z has the shape of the result; the same of images of
-// bfloat16 with their channels last; and a pointwise convolution whose result a depthwise one alone
-// reads.
+// activation(Conv(X, W, B) + Z), where Z has the shape of the result, and a pointwise convolution
+// whose result a depthwise one alone reads; the same of images with their channels last.
 #include "graph/fused/fused.h"
 
 namespace onward::fused {
@@ -60,9 +59,17 @@ std::vector<FormulaOp> ConvOps() {
        FusedConv},
       {"ChannelsLastFusedConv <auto_pad: string = \"NOTSET\", dilations: ints?, group: int = 1, "
        "kernel_shape: ints?, pads: ints?, strides: ints?, activation: string = \"\", "
-       "activation_alpha: float = 0, activation_beta: float = 0> "
-       "(X: T, W: F, B: F?, Z: Y?) -> (Y: Y) where T = float|bfloat16, F = float, Y = bfloat16",
+       "activation_alpha: float = 0, activation_beta: float = 0, dtype: int = 16> "
+       "(X: T, W: F, B: F?, Z: Y?) -> (Y: Y) "
+       "where T = float|bfloat16, F = float, Y = float|bfloat16",
        ChannelsLastFusedConv},
+      {"ChannelsLastPointwiseDepthwiseConv <auto_pad: string = \"NOTSET\", dilations: ints?, "
+       "group: int = 1, kernel_shape: ints?, pads: ints?, strides: ints?, "
+       "activation: string = \"\", activation_alpha: float = 0, activation_beta: float = 0, "
+       "pointwise_activation: string = \"\", pointwise_activation_alpha: float = 0, "
+       "pointwise_activation_beta: float = 0> "
+       "(X: T, W: T, V: T, B: T?, A: T?) -> (Y: T) where T = float",
+       ChannelsLastPointwiseDepthwiseConv},
       {"PointwiseDepthwiseConv <auto_pad: string = \"NOTSET\", dilations: ints?, group: int = 1, "
        "kernel_shape: ints?, pads: ints?, strides: ints?, activation: string = \"\", "
        "activation_alpha: float = 0, activation_beta: float = 0, "

@@ -1,6 +1,7 @@
-// A pointwise Conv or FusedConv and the depthwise one that alone reads it become
-// onward.PointwiseDepthwiseConv: the expanded image of an inverted residual block (Sandler et al.,
-// MobileNetV2, 2018) is never whole in memory.
+// A pointwise convolution and the depthwise one that alone reads it become
+// onward.PointwiseDepthwiseConv, or ChannelsLastPointwiseDepthwiseConv where they have their
+// channels last: the expanded image of an inverted residual block (Sandler et al., MobileNetV2,
+// 2018) is never whole in memory.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -12,10 +13,14 @@ namespace onward {
 
 namespace {
 
+bool IsChannelsLast(const Node& node) { return node.Is("ChannelsLastFusedConv", kOnwardDomain); }
+
 // The dims of the constant filters of a convolution of float32 images, which is one without a
 // residual; empty for other nodes.
 Dims FilterDims(const Graph& graph, const Node& node) {
-  const bool is_conv = node.Is("Conv") || node.Is("FusedConv", kOnwardDomain);
+  const bool is_conv =
+      node.Is("Conv") || node.Is("FusedConv", kOnwardDomain) ||
+      (IsChannelsLast(node) && graph.type(node.outputs[0]).dtype == DType::kFloat32);
   if (!is_conv || InputOf(node, 3).valid()) return {};
   const Tensor* filters = FixedConstant(graph, node.inputs[1]);
   if (filters == nullptr || filters->dtype() != DType::kFloat32 || filters->rank() != 4) return {};
@@ -47,8 +52,11 @@ std::optional<Patch> Fuse(const Graph& graph, NodeId root) {
   if (!maker.valid() || !ReadOnce(graph, depthwise.inputs[0])) return std::nullopt;
   const Node& pointwise = graph.node(maker);
   const Dims expanding = FilterDims(graph, pointwise);
-  if (!IsPointwise(pointwise, expanding) || expanding[0] != filters[0]) return std::nullopt;
+  if (!IsPointwise(pointwise, expanding) || expanding[0] != filters[0] ||
+      IsChannelsLast(pointwise) != IsChannelsLast(depthwise))
+    return std::nullopt;
   Attributes attributes = depthwise.attributes;
+  attributes.Erase("dtype");
   for (const char* name : {"activation", "activation_alpha", "activation_beta"}) {
     if (pointwise.attributes.Has(name))
       attributes.Set(absl::StrCat("pointwise_", name), pointwise.attributes.map().at(name));
@@ -57,14 +65,17 @@ std::optional<Patch> Fuse(const Graph& graph, NodeId root) {
                                  InputOf(depthwise, 2), InputOf(pointwise, 2)};
   while (!inputs.back().valid()) inputs.pop_back();
   Patch patch(graph);
-  patch.Replace(depthwise.outputs[0], patch.AddNode("PointwiseDepthwiseConv", std::move(inputs),
-                                                    std::move(attributes), kOnwardDomain));
+  const char* op =
+      IsChannelsLast(depthwise) ? "ChannelsLastPointwiseDepthwiseConv" : "PointwiseDepthwiseConv";
+  patch.Replace(depthwise.outputs[0],
+                patch.AddNode(op, std::move(inputs), std::move(attributes), kOnwardDomain));
   return patch;
 }
 
 constexpr Rule kRules[] = {
     {"fuse_pointwise_depthwise", "Conv", Fuse},
     {"fuse_pointwise_depthwise", "onward.FusedConv", Fuse},
+    {"fuse_pointwise_depthwise", "onward.ChannelsLastFusedConv", Fuse},
 };
 
 }  // namespace

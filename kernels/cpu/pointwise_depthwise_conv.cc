@@ -1,6 +1,6 @@
-// onward.PointwiseDepthwiseConv in float32: for some channels at a time, the rows of the expanded
-// image that the depthwise filters read are products in a ring of rows, which stays in the cache.
-// Lanes are channels.
+// onward.PointwiseDepthwiseConv and onward.ChannelsLastPointwiseDepthwiseConv in float32: for some
+// channels at a time, the rows of the expanded image that the depthwise filters read are products
+// in a ring of rows, which stays in the cache. Lanes are channels.
 #include <algorithm>
 
 #include "kernels/cpu/conv_filters.h"
@@ -9,6 +9,7 @@
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/kernel_list.h"
+#include "kernels/cpu/simd/channels_last_product.h"
 #include "kernels/cpu/simd/depthwise_pixels.h"
 #include "kernels/cpu/simd/depthwise_tile.h"
 
@@ -42,10 +43,13 @@ struct PackedFilters {
 
 class PointwiseDepthwiseConv : public Kernel {
  public:
-  PointwiseDepthwiseConv(Target target, ConvAttributes attributes, ActivationSpec pointwise,
-                         ActivationSpec activation, DimsView filter_dims, PackedFilters filters)
-      : tiles_(kGemmTilesPerTarget.For(target)()),
+  PointwiseDepthwiseConv(Target target, bool channels_last, ConvAttributes attributes,
+                         ActivationSpec pointwise, ActivationSpec activation, DimsView filter_dims,
+                         PackedFilters filters)
+      : channels_last_(channels_last),
+        tiles_(kGemmTilesPerTarget.For(target)()),
         stores_(kConvTilesPerTarget.For(target)()),
+        last_stores_(kLastProductsPerTarget.For(target)()),
         sums_(kDepthwisePixelLoopsPerTarget.For(target)()),
         attributes_(std::move(attributes)),
         pointwise_(pointwise),
@@ -54,12 +58,17 @@ class PointwiseDepthwiseConv : public Kernel {
         filters_(std::move(filters)) {}
 
   absl::Status Bind(BindContext& context) const override {
-    Dims expanded(context.input_dims(0).begin(), context.input_dims(0).end());
-    if (expanded.size() != 4 || expanded[1] != channels())
-      return absl::InvalidArgumentError(absl::StrCat(
-          "X is ", DimsString(expanded), "; [batch, ", channels(),
-          ", height, width] is needed for pointwise filters ", DimsString(filter_dims_)));
-    expanded[1] = filter_dims_[0];
+    const DimsView x = context.input_dims(0);
+    if (x.size() != 4 || x[channels_last_ ? 3 : 1] != channels()) {
+      const std::string needed = channels_last_
+                                     ? absl::StrCat("[batch, height, width, ", channels(), "]")
+                                     : absl::StrCat("[batch, ", channels(), ", height, width]");
+      return absl::InvalidArgumentError(absl::StrCat("X is ", DimsString(x), "; ", needed,
+                                                     " is needed for pointwise filters ",
+                                                     DimsString(filter_dims_)));
+    }
+    const Dims expanded = {x[0], filter_dims_[0], x[channels_last_ ? 1 : 2],
+                           x[channels_last_ ? 2 : 3]};
     ONWARD_ASSIGN_OR_RETURN(const ConvGeometry g,
                             ConvDims(attributes_, expanded, context.input_dims(1), nullptr));
     for (const int bias : {3, 4}) {
@@ -68,7 +77,8 @@ class PointwiseDepthwiseConv : public Kernel {
                                                        DimsString(context.input_dims(bias)), "; [",
                                                        g.filters, "] is needed"));
     }
-    context.SetOutput(0, g.output);
+    const Dims& y = g.output;
+    context.SetOutput(0, channels_last_ ? Dims{y[0], y[2], y[3], y[1]} : y);
     PointwiseDepthwiseState& state = *context.NewState<PointwiseDepthwiseState>();
     state.batch = g.output_size() == 0 ? 0 : g.batch;
     if (state.batch > 0) Plan(g, context.num_workers(), state);
@@ -143,8 +153,6 @@ class PointwiseDepthwiseConv : public Kernel {
     Ring ring = {scratch, scratch + s.ring_rows * s.row_floats,
                  std::max<int64_t>(0, band * s.band_rows * w.stride_h - w.pad_top)};
     float* sums = scratch + (s.ring_rows + 1) * s.row_floats;
-    const int64_t out_size = w.out_h * w.out_w;
-    float* y = context.out<float>(0) + (image * filter_dims_[0] + filter) * out_size;
     for (int64_t first = band * s.band_rows; first < end; first += s.stored_rows) {
       const int64_t last = std::min(end, first + s.stored_rows);
       for (int64_t i = first; i < last; ++i) {
@@ -152,9 +160,28 @@ class PointwiseDepthwiseConv : public Kernel {
         row.sums = sums + (i - first) * w.out_w * width();
         sums_.sum_row(row);
       }
-      stores_.store_transposed(sums, width(), static_cast<int>((last - first) * w.out_w),
-                               row.channels, nullptr, activation_, y + first * w.out_w, out_size);
+      StoreSums(context, s, image, filter, first * w.out_w, (last - first) * w.out_w, sums);
     }
+  }
+
+  // Stores sums, width() apart, of a block of channels from `filter` on.
+  void StoreSums(const RunContext& context, const PointwiseDepthwiseState& s, int64_t image,
+                 int64_t filter, int64_t pixel, int64_t count, const float* sums) const {
+    const int64_t filters = filter_dims_[0], out_size = s.window.out_h * s.window.out_w;
+    const auto channels = static_cast<int>(std::min(width(), filters - filter));
+    float* y = context.out<float>(0) + image * filters * out_size;
+    if (!channels_last_) {
+      stores_.store_transposed(sums, width(), static_cast<int>(count), channels, nullptr,
+                               activation_, y + filter * out_size + pixel, out_size);
+      return;
+    }
+    PanelProduct product;
+    product.segment_pixels = static_cast<int>(count);
+    product.cols = channels;
+    product.activation = activation_;
+    product.y = y + pixel * filters + filter;
+    product.y_pixel = filters;
+    last_stores_.finish(product, PixelSegment(), sums);
   }
 
   // Points at the rows that output row `i` reads, expanding those that are new.
@@ -177,7 +204,10 @@ class PointwiseDepthwiseConv : public Kernel {
   void ExpandRow(const RunContext& context, const PointwiseDepthwiseState& s, int64_t image,
                  int64_t block, int64_t in_row, float* to) const {
     const PatchWindow& w = s.window;
-    const int64_t filter = block * width(), in_size = w.in_h * w.in_w;
+    const int64_t filter = block * width();
+    // Floats from a pixel to the next, and from a channel to the next.
+    const int64_t pixel = channels_last_ ? channels() : 1;
+    const int64_t channel = channels_last_ ? 1 : w.in_h * w.in_w;
     const int64_t begin = std::max<int64_t>(0, -w.pad_left);
     const int64_t count = std::min(w.in_w, PaddedWidth(w) - w.pad_left) - begin;
     if (count <= 0) return;
@@ -185,10 +215,11 @@ class PointwiseDepthwiseConv : public Kernel {
     tile.cols = static_cast<int>(std::min(width(), filter_dims_[0] - filter));
     tile.b_k = tile.c_row = width();
     tile.b_padded = true;
-    tile.a_row = 1;
-    tile.a_k = in_size;
+    tile.a_row = pixel;
+    tile.a_k = channel;
     if (context.has_input(4)) tile.bias_of_column = context.in<float>(4) + filter;
-    const float* x = context.in<float>(0) + image * channels() * in_size + in_row * w.in_w + begin;
+    const float* x = context.in<float>(0) + image * channels() * w.in_h * w.in_w +
+                     (in_row * w.in_w + begin) * pixel;
     const float* v = filters_.pointwise.data<float>() + filter * channels();
     const int64_t tiles = CeilDiv(count, tiles_.tile_rows);
     for (int64_t i = 0; i < tiles; ++i) {
@@ -199,18 +230,21 @@ class PointwiseDepthwiseConv : public Kernel {
       for (int64_t k0 = 0; k0 < channels(); k0 += kMaxBlockOfK) {
         tile.k = std::min(kMaxBlockOfK, channels() - k0);
         tile.accumulate = k0 > 0;
-        tile.a = x + k0 * in_size + pixels.begin;
+        tile.a = x + k0 * channel + pixels.begin * pixel;
         tile.b = v + k0 * width();
         // The same pixels of the row below, which another core may have written.
-        if (in_row + 1 < w.in_h) tile.fetch = {tile.a + w.in_w, in_size};
+        if (in_row + 1 < w.in_h)
+          tile.fetch = {tile.a + w.in_w * pixel, channels_last_ ? pixels.count : channel};
         if (k0 + tile.k == channels()) tile.activation = pointwise_;
         tiles_.tile(tile);
       }
     }
   }
 
+  const bool channels_last_;
   const GemmTileKernels& tiles_;
   const ConvTileKernels& stores_;
+  const ChannelsLastProducts& last_stores_;
   const DepthwisePixelsKernels& sums_;
   ConvAttributes attributes_;
   ActivationSpec pointwise_, activation_;
@@ -218,6 +252,7 @@ class PointwiseDepthwiseConv : public Kernel {
   PackedFilters filters_;
 };
 
+template <bool kChannelsLast>
 absl::StatusOr<std::unique_ptr<Kernel>> MakePointwiseDepthwise(const NodeSpec& spec) {
   ONWARD_RETURN_IF_ERROR(CheckFloat32(spec));
   const Tensor *w = spec.constant(1), *v = spec.constant(2);
@@ -238,12 +273,15 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakePointwiseDepthwise(const NodeSpec& s
                           PackFloatFilters(tiles, ConvForm::kChannelLanes, *w, 1));
   const Dims filter_dims(v->dims().begin(), v->dims().end());
   spec.ReleaseConstant(2);
-  return std::make_unique<PointwiseDepthwiseConv>(TargetOf(spec), std::move(attributes), pointwise,
-                                                  activation, filter_dims, std::move(filters));
+  return std::make_unique<PointwiseDepthwiseConv>(TargetOf(spec), kChannelsLast,
+                                                  std::move(attributes), pointwise, activation,
+                                                  filter_dims, std::move(filters));
 }
 
 constexpr KernelEntry kKernels[] = {
-    {"onward", "PointwiseDepthwiseConv", "pointwise_depthwise_conv", MakePointwiseDepthwise,
+    {"onward", "ChannelsLastPointwiseDepthwiseConv", "channels_last_pointwise_depthwise_conv",
+     MakePointwiseDepthwise<true>, kVectorTargets},
+    {"onward", "PointwiseDepthwiseConv", "pointwise_depthwise_conv", MakePointwiseDepthwise<false>,
      kVectorTargets},
 };
 

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "graph/passes/passes.h"
 #include "tests/support/text_model.h"
 
@@ -70,6 +71,23 @@ TEST(FusePointwiseDepthwise, AnExpandedImageThatOneConvolutionReads) {
             "e = Conv(x, v)\nd = Conv(e, w)\ny = Add(d, e)\n");
   EXPECT_EQ(Expanded("e = Conv <pads = [0, 1, 0, 1]> (x, v) y = Conv <group = 2> (e, w)"),
             "e = Conv(x, v)\ny = Conv(e, w)\n");
+}
+
+TEST(FusePointwiseDepthwise, ImagesWithTheirChannelsLast) {
+  const auto expanded = [](const std::string& type) {
+    const std::string text =
+        "g (TYPE[1,3,4,1] x) => (TYPE[1,3,4,2] y) <float[2,1,1,1] v = {0.5, 3}, "
+        "float[2] b = {1, -1}, float[2,1,1,3] w = {1, 2, 3, 4, 5, 6}> {"
+        "e = onward.ChannelsLastFusedConv <dtype = ID, activation = \"relu\"> (x, v) "
+        "y = onward.ChannelsLastFusedConv <dtype = ID, group = 2, pads = [0, 1, 0, 1]> (e, w, b)}";
+    const std::string id = type == "float" ? "1" : "16";
+    return Nodes(Optimize(absl::StrReplaceAll(text, {{"TYPE", type}, {"ID", id}}),
+                          FusePointwiseDepthwise, 1.0 / 32));
+  };
+  EXPECT_EQ(expanded("float"), "y = onward.ChannelsLastPointwiseDepthwiseConv(x, w, v, b)\n");
+  EXPECT_EQ(expanded("bfloat16"),
+            "e = onward.ChannelsLastFusedConv(x, v)\n"
+            "y = onward.ChannelsLastFusedConv(e, w, b)\n");
 }
 
 std::string Product(const std::string& body) {

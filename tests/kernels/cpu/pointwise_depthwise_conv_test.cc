@@ -1,4 +1,5 @@
-// onward.PointwiseDepthwiseConv of every instruction set against two convolutions in double.
+// onward.PointwiseDepthwiseConv and onward.ChannelsLastPointwiseDepthwiseConv of every instruction
+// set against two convolutions in double.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -51,6 +52,16 @@ OpCase PointwiseDepthwiseCase(const Sizes& s, const Window& window, bool bias,
   return c;
 }
 
+// Runs the case in both layouts, and returns how many kernels ran in each.
+int ExpectBothLayouts(OpCase c) {
+  const int first = ExpectFastKernels(c, kConstantFilters);
+  c.op = "ChannelsLastPointwiseDepthwiseConv";
+  c.inputs[0] = Last(c.inputs[0]);
+  c.expected[0] = Last(c.expected[0]);
+  EXPECT_EQ(ExpectFastKernels(c, kConstantFilters), first);
+  return first;
+}
+
 TEST(PointwiseDepthwiseConv, RandomWindowsAndSizes) {
   int ran = 0;
   for (unsigned seed = 0; seed < 150; ++seed) {
@@ -58,9 +69,8 @@ TEST(PointwiseDepthwiseConv, RandomWindowsAndSizes) {
     std::mt19937 random(seed);
     const Sizes sizes = {Draw(random, 1, 2), Draw(random, 1, 40), Draw(random, 2, 70),
                          Draw(random, 9, 40), Draw(random, 9, 40)};
-    ran += ExpectFastKernels(
-        PointwiseDepthwiseCase(sizes, RandomWindow(random), Draw(random, 0, 1) != 0, random),
-        kConstantFilters);
+    ran += ExpectBothLayouts(
+        PointwiseDepthwiseCase(sizes, RandomWindow(random), Draw(random, 0, 1) != 0, random));
   }
   EXPECT_GE(ran, 150);
 }
@@ -77,7 +87,7 @@ TEST(PointwiseDepthwiseConv, LargeAndSmallImages) {
     for (const Window& window : {same, halve, wide}) {
       OpCase c = PointwiseDepthwiseCase(size, window, true, random);
       if (size.channels > 1000) c.atol = 2e-4;
-      EXPECT_GE(ExpectFastKernels(c, kConstantFilters), 1) << c.name;
+      EXPECT_GE(ExpectBothLayouts(c), 1) << c.name;
     }
   }
 }
