@@ -1,5 +1,5 @@
-// Where kernels multiply images of bfloat16 with their channels last, convolutions hand their
-// results to each other so; pools, sums over factors of channels and concatenations between them
+// Convolutions hand their results to each other with the channels last, as bfloat16 where kernels
+// multiply that; pools, sums over factors of channels and concatenations between them
 // work in either layout. Values are turned where another op reads them.
 #include <algorithm>
 
@@ -26,6 +26,22 @@ bool IsConv(const Graph& graph, const Node& node) {
   if (groups == 1) return true;
   const int64_t channels = filters->dims()[1], each = filters->dims()[0] / groups;
   return channels == 1 ? each == 1 : std::min(channels, each) >= kMinOfGroup;
+}
+
+// Returns whether convolutions with too few filters for a vector have a small part of the products.
+bool FillsVectors(const Graph& graph) {
+  double wide = 0, narrow = 0;
+  for (const NodeId id : graph.node_ids()) {
+    const Node& node = graph.node(id);
+    if (!IsConv(graph, node)) continue;
+    const Tensor& filters = *FixedConstant(graph, node.inputs[1]);
+    auto products = static_cast<double>(filters.num_elements());
+    const SymbolicDims& y = *graph.type(node.outputs[0]).shape;
+    for (const Dim& size : {y[2], y[3]})
+      if (size.known()) products *= static_cast<double>(size.value());
+    (filters.dims()[0] < kMinOfGroup ? narrow : wide) += products;
+  }
+  return narrow * 8 <= wide;
 }
 
 // Windows side by side, without padding: each output pixel is one of filters of an input pixel.
@@ -80,21 +96,24 @@ Tensor RepeatedBias(const Tensor& bias, int64_t places) {
   return repeated;
 }
 
+template <DType kType>
 std::optional<Patch> Conv(const Graph& graph, NodeId root) {
   const Node& node = graph.node(root);
   if (!IsConv(graph, node)) return std::nullopt;
-  const ValueId last = LastOf(graph, node.inputs[0]);
-  if (!last.valid() && !IsTaken(graph, node.outputs[0])) return std::nullopt;
+  const ValueId x = node.inputs[0], residual = InputOf(node, 3);
+  if (!LastOf(graph, x).valid() && !IsTaken(graph, node.outputs[0])) return std::nullopt;
   Patch patch(graph);
+  const auto last = [&](ValueId image) {
+    const ValueId given = LastOf(graph, image);
+    if (given.valid()) return given;
+    return patch.AddNode("ToChannelsLast", {image}, WithType({}, kType), kOnwardDomain);
+  };
   std::vector<ValueId> inputs = node.inputs;
-  if (last.valid()) inputs[0] = last;
-  if (const ValueId residual = InputOf(node, 3); residual.valid()) {
-    const ValueId given = LastOf(graph, residual);
-    inputs[3] =
-        given.valid() ? given : patch.AddNode("ToChannelsLast", {residual}, {}, kOnwardDomain);
-  }
-  const ValueId y =
-      patch.AddNode("ChannelsLastFusedConv", std::move(inputs), node.attributes, kOnwardDomain);
+  // The convolution itself reads floats as bfloat16.
+  if (kType == DType::kFloat32 || LastOf(graph, x).valid()) inputs[0] = last(x);
+  if (residual.valid()) inputs[3] = last(residual);
+  const ValueId y = patch.AddNode("ChannelsLastFusedConv", std::move(inputs),
+                                  WithType(node.attributes, kType), kOnwardDomain);
   patch.Replace(node.outputs[0], ToFirst(patch, y));
   return patch;
 }
@@ -121,6 +140,7 @@ std::optional<Patch> Back(const Graph& graph, NodeId root) {
   return patch;
 }
 
+template <DType kType>
 std::optional<Patch> Transposed(const Graph& graph, NodeId root) {
   const Node& node = graph.node(root);
   const std::optional<SideBySide> found = ReadSideBySide(graph, node);
@@ -131,8 +151,10 @@ std::optional<Patch> Transposed(const Graph& graph, NodeId root) {
   const DimsView dims = found->filters->dims();
   const int64_t filters = dims[1], height = dims[2], width = dims[3];
   Patch patch(graph);
-  std::vector<ValueId> inputs = {last.valid() ? last : node.inputs[0],
-                                 patch.AddConstant("filters", PixelFilters(*found->filters))};
+  ValueId x = last.valid() ? last : node.inputs[0];
+  if (!last.valid() && kType == DType::kFloat32)
+    x = patch.AddNode("ToChannelsLast", {x}, WithType({}, kType), kOnwardDomain);
+  std::vector<ValueId> inputs = {x, patch.AddConstant("filters", PixelFilters(*found->filters))};
   if (found->bias != nullptr)
     inputs.push_back(patch.AddConstant("bias", RepeatedBias(*found->bias, height * width)));
   const auto numbers = [&](std::vector<int64_t> values) {
@@ -148,7 +170,7 @@ std::optional<Patch> Transposed(const Graph& graph, NodeId root) {
     return patch.AddNode("Add", {sizes, numbers({0, 0, 0, filters})});
   };
   const ValueId pixels =
-      patch.AddNode("ChannelsLastFusedConv", std::move(inputs), {}, kOnwardDomain);
+      patch.AddNode("ChannelsLastFusedConv", std::move(inputs), WithType({}, kType), kOnwardDomain);
   const ValueId windows =
       patch.AddNode("Reshape", {pixels, numbers({0, 0, 0, height, width * filters})});
   const ValueId rows =
@@ -158,10 +180,11 @@ std::optional<Patch> Transposed(const Graph& graph, NodeId root) {
   return patch;
 }
 
+template <DType kType>
 constexpr Rule kRules[] = {
-    {"channels_last_conv", "Conv", Conv},
-    {"channels_last_conv", "onward.FusedConv", Conv},
-    {"channels_last_conv", "ConvTranspose", Transposed},
+    {"channels_last_conv", "Conv", Conv<kType>},
+    {"channels_last_conv", "onward.FusedConv", Conv<kType>},
+    {"channels_last_conv", "ConvTranspose", Transposed<kType>},
     {"channels_last_data", "onward.ChannelsLastFusedConv", Data},
     {"channels_last_back", "onward.ToChannelsLast", Back},
 };
@@ -182,6 +205,11 @@ ValueId LastOf(const Graph& graph, ValueId value) {
   const NodeId maker = Maker(graph, value);
   if (!maker.valid() || !graph.node(maker).Is("ToChannelsFirst", kOnwardDomain)) return {};
   return graph.node(maker).inputs[0];
+}
+
+Attributes WithType(Attributes attributes, DType image) {
+  if (image != DType::kBFloat16) attributes.Set("dtype", static_cast<int64_t>(image));
+  return attributes;
 }
 
 ValueId ToFirst(Patch& patch, ValueId last) {
@@ -210,9 +238,14 @@ bool MayComeLast(const Graph& graph, ValueId value) {
 }
 
 absl::StatusOr<int> PutFloatsChannelsLast(Graph& graph, const PassOptions& options, int& budget) {
-  if (!options.narrow_products) return 0;
-  std::vector<Rule> rules(std::begin(kRules), std::end(kRules));
-  rules.insert(rules.end(), FollowerRules().begin(), FollowerRules().end());
+  if (!options.narrow_products && !FillsVectors(graph)) return 0;
+  std::vector<Rule> rules;
+  const auto add = [&](absl::Span<const Rule> more) {
+    rules.insert(rules.end(), more.begin(), more.end());
+  };
+  add(options.narrow_products ? absl::MakeConstSpan(kRules<DType::kBFloat16>)
+                              : absl::MakeConstSpan(kRules<DType::kFloat32>));
+  add(FollowerRules());
   return ApplyRules(graph, rules, budget);
 }
 

@@ -156,7 +156,7 @@ std::optional<Patch> AveragePool(const Graph& graph, NodeId root) {
   Patch patch(graph);
   const ValueId y =
       patch.AddNode("ChannelsLastFusedConv", {x, patch.AddConstant("weights", std::move(weights))},
-                    std::move(attributes), kOnwardDomain);
+                    WithType(std::move(attributes), graph.type(x).dtype), kOnwardDomain);
   patch.Replace(node.outputs[0], ToFirst(patch, y));
   return patch;
 }

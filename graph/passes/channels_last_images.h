@@ -1,5 +1,5 @@
-// Images between the ops of put_floats_channels_last: float32 with their channels first, or
-// bfloat16 with their channels last, which ToChannelsFirst makes float32.
+// Images between the ops of put_floats_channels_last: float32 with their channels first, or float32
+// or bfloat16 with their channels last, which ToChannelsFirst makes float32 with theirs first.
 #pragma once
 
 #include "absl/types/span.h"
@@ -16,6 +16,8 @@ bool IsOnePixel(const Type& type);
 // x of ToChannelsFirst(x), where that makes the value; else invalid.
 ValueId LastOf(const Graph& graph, ValueId value);
 ValueId ToFirst(Patch& patch, ValueId last);
+// Attributes of an op that makes images of a type with their channels last.
+Attributes WithType(Attributes attributes, DType image);
 
 // Returns whether a convolution reads the value, or a follower whose result one reads, or its means
 // are taken.

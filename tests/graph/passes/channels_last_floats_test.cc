@@ -200,10 +200,33 @@ TEST(PutFloatsChannelsLast, LeavesWhatIsAlone) {
   EXPECT_TRUE(
       is_left("g (float[1,2,1,1] x) => (float[1,2,1,1] y) "
               "<float[2,2,1,1] w = {1, 2, 3, 4}> {a = Conv(x, w) y = Conv(a, w)}"));
-  // Without tiles of bfloat16.
+  // Two filters leave most of a vector of float32 empty.
   const Graph graph = testing::Optimize(std::string(kHead) + "a = Conv(x, w, b) y = Conv(a, w)}",
                                         PutFloatsChannelsLast);
   EXPECT_EQ(Nodes(graph), "a = Conv(x, w, b)\ny = Conv(a, w)\n");
+}
+
+// Without products of bfloat16 images stay float32.
+TEST(PutFloatsChannelsLast, InFloat32) {
+  const std::string text =
+      "g (float[1,1,4,4] x, float[1,16,4,4] z) => (float[1,16,2,2] y) <float[16,1,1,1] w = {1, 2, "
+      "3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}> {"
+      "a = Conv(x, w) b = onward.FusedConv <group = 16> (a, w, , z) "
+      "c = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (b) y = Conv <group = 16> (c, w)}";
+  const Graph graph = testing::Optimize(text, PutFloatsChannelsLast);
+  EXPECT_EQ(Nodes(graph),
+            "a_ToChannelsLast = onward.ToChannelsLast(x)\n"
+            "a_ChannelsLastFusedConv = onward.ChannelsLastFusedConv(a_ToChannelsLast, w)\n"
+            "b_ToChannelsLast = onward.ToChannelsLast(z)\n"
+            "b_ChannelsLastFusedConv = onward.ChannelsLastFusedConv(a_ChannelsLastFusedConv, w, _, "
+            "b_ToChannelsLast)\n"
+            "c_ChannelsLastMaxPool = onward.ChannelsLastMaxPool(b_ChannelsLastFusedConv)\n"
+            "y_ChannelsLastFusedConv = onward.ChannelsLastFusedConv(c_ChannelsLastMaxPool, w)\n"
+            "y = onward.ToChannelsFirst(y_ChannelsLastFusedConv)\n");
+  for (const NodeId id : graph.node_ids()) {
+    for (const ValueId output : graph.node(id).outputs)
+      EXPECT_EQ(graph.type(output).dtype, DType::kFloat32);
+  }
 }
 
 }  // namespace
