@@ -14,6 +14,8 @@
 namespace onward::kernels::cpu {
 namespace {
 
+constexpr int64_t kMostSkippedRuns = 64;  // PixelSegment::runs has a bit for each
+
 // Pixels of an image of a group's channels, which come last or as float32 first.
 class FloatPixels {
  public:
@@ -116,7 +118,7 @@ absl::Status ChannelsLastConvolution::Bind(BindContext& context) const {
                        depthwise ? 1 : ChannelsOfUnits(products_.sizes, channels), form_, context);
   s->x_last = form_.x_last;
   s->x_channels = depthwise ? g.channels : channels;
-  s->skips_runs = !depthwise && !s->in_place && s->line == s->out_w && s->runs.size() <= 64;
+  s->skips_runs = form_.skips_padding && !s->in_place && s->line == s->out_w;
   int64_t size = 0;
   const auto reserve = [&](int64_t bytes) {
     const int64_t at = size;
@@ -247,9 +249,11 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeConv(const NodeSpec& spec) {
   const int64_t channels = w->dims()[1];
   ChannelsLastForm form;
   form.x_last = spec.input_dtype(0) == spec.output_type(0).dtype;
-  form.y_last = form.whole_lines = true;
+  form.y_last = form.whole_lines = form.skips_padding = true;
   form.filters = groups == 1 && !has_gaps ? FilterForm::kRows : FilterForm::kTaps;
   if (groups > 1 && w->dims()[0] == groups && channels == 1) form.filters = FilterForm::kDepthwise;
+  if (form.filters == FilterForm::kDepthwise || NumElements(w->dims(), 2, 4) > kMostSkippedRuns)
+    form.skips_padding = false;
   const Target target = TargetOf(spec);
   const ChannelsLastProducts& products = kLastProductsPerTarget.For(target)();
   form.x_fits = form.filters == FilterForm::kDepthwise ||

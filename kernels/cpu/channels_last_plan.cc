@@ -41,6 +41,19 @@ bool IsInPlace(const RunTileSizes& tiles, const PatchWindow& w, const ChannelsLa
          Extent(w.out_w, w.stride_w, w.kernel_w, w.dilation_w) <= w.in_w;
 }
 
+// Of wide dilations, most runs read padding alone.
+void SetColumns(const PatchWindow& w, const ChannelsLastForm& form, ChannelsLastPlan& s) {
+  s.first_column = 0, s.columns = s.image.columns;
+  if (!form.skips_padding || s.row_runs == 1 || s.in_place || s.image.rows == 1) return;
+  int64_t begin = s.columns, end = 0;
+  for (int64_t run = 0; run < s.row_runs; ++run) {
+    const int64_t first = run * s.run_column_step, last = first + Extent(w.out_w, w.stride_w, 1, 1);
+    if (last <= s.image.left || first >= s.image.left + s.image.in_w) continue;
+    begin = std::min(begin, first), end = std::max(end, last);
+  }
+  if (begin < end) s.first_column = begin, s.columns = end - begin;
+}
+
 void SetWindow(const RunTileSizes& tiles, const PatchWindow& w, const ChannelsLastForm& form,
                BindContext& context, ChannelsLastPlan& s) {
   const FilterRuns runs = RunsOf(w.kernel_h, w.kernel_w, form.filters, s.image.channels);
@@ -60,8 +73,11 @@ void SetWindow(const RunTileSizes& tiles, const PatchWindow& w, const ChannelsLa
     s.image.columns = Extent(w.out_w, w.stride_w, w.kernel_w, w.dilation_w);
   }
   s.pixel_bytes = (s.in_place ? s.image.from_channels : s.image.channels) * tiles.element_bytes;
-  s.row_bytes = s.image.columns * s.pixel_bytes;
-  s.line = s.pixel_rows * s.row_bytes == s.out_w * s.pixel_columns * s.pixel_bytes ? s.n : s.out_w;
+  SetColumns(w, form, s);
+  s.row_bytes = s.columns * s.pixel_bytes;
+  const bool is_even = s.pixel_rows * s.row_bytes == s.out_w * s.pixel_columns * s.pixel_bytes;
+  const bool may_skip = form.skips_padding && !s.in_place && w.taps() > 1;
+  s.line = is_even && !may_skip ? s.n : s.out_w;
   int64_t* offsets = context.NewArray<int64_t>(runs.count);
   for (int64_t run = 0; run < runs.count; ++run) {
     const int64_t ky = run / runs.per_row, kx = run % runs.per_row;
@@ -119,7 +135,7 @@ ChannelsLastPlan::Band ChannelsLastPlan::BandOf(int64_t pixel, int64_t count) co
   const int64_t last = (pixel + count - 1) / out_w;
   band.row = pixel / out_w * pixel_rows;
   band.rows = last * pixel_rows + window_rows - band.row;
-  band.columns = image.columns;
+  band.column = first_column, band.columns = columns;
   return band;
 }
 
@@ -128,7 +144,7 @@ int64_t ChannelsLastPlan::band_bytes() const {
   // A chunk that begins within a row reads one row more.
   const int64_t rows =
       image.rows == 1 ? 1 : (pixels_per_chunk / out_w + 1) * pixel_rows + window_rows;
-  const int64_t most = image.rows == 1 ? BandOf(0, pixels_per_chunk).columns : image.columns;
+  const int64_t most = image.rows == 1 ? BandOf(0, pixels_per_chunk).columns : columns;
   return rows * most * pixel_bytes + kSlack;
 }
 

@@ -46,6 +46,7 @@ struct ChannelsLastPlan {
   int64_t pixel_bytes, row_bytes;                // of what is read
   int64_t run_elements;
   int64_t window_rows, window_columns;  // of the image, that one pixel reads
+  int64_t first_column, columns;        // those that runs read which are not padding alone
   int64_t line;  // pixels whose windows begin evenly apart: of a row, or of the image
   int64_t panels, panels_per_chunk, panel_chunks, pixels_per_chunk, pixel_chunks;
 
@@ -72,6 +73,7 @@ struct ChannelsLastForm {
   bool x_last = false, y_last = false;  // have their channels last
   bool x_fits = false;                  // tiles read elements of X as they are
   bool whole_lines = false;             // chunks end with lines, where these are not the image
+  bool skips_padding = false;           // runs of padding alone are not read
 };
 
 // The arrays are of `context`.

@@ -135,6 +135,21 @@ TEST_P(ChannelsLastConv, ManyChannelsAndPixels) {
   }
 }
 
+// Taps that lie in padding for all pixels, or for those of some rows.
+TEST_P(ChannelsLastConv, WideDilations) {
+  std::mt19937 random(6);
+  for (const int64_t dilation : {4, 7, 12, 40}) {
+    const Window same = {
+        {3, 3}, {1, 1}, {dilation, dilation}, {dilation, dilation}, {dilation, dilation}};
+    const Window wide = {{1, 5}, {1, 2}, {1, dilation}, {0, 2 * dilation}, {0, 2 * dilation}};
+    for (const Window& window : {same, wide}) {
+      ExpectConvolutions({1, 1, 37, 50, 9, 7, window}, random);
+      ExpectConvolutions({2, 2, 32, 32, 1, 13, window}, random);
+      ExpectConvolutions({1, 1, 16, 70, 14, 14, window}, random);
+    }
+  }
+}
+
 // A NaN reaches the windows that hold it and no others, although steps and tiles read beyond runs.
 TEST_P(ChannelsLastConv, KeepsNaNToItsPixels) {
   std::mt19937 random(2);
