@@ -4,6 +4,8 @@
 // between.
 #include "kernels/cpu/simd/channels_last_winograd.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -19,11 +21,20 @@ namespace {
 
 constexpr int64_t kTile = 4, kWindow = 6, kFrequencies = kWindow * kWindow;
 constexpr int64_t kLeastChannels = 16;
-constexpr int64_t kWindowFloats = 112 * 1024;        // of a chunk: they stay in the cache
 constexpr int64_t kFilterFloats = int64_t{3} << 20;  // more come from memory for each chunk
 constexpr int64_t kFewChunks = 4;                    // below, chunks share the windows
 constexpr int64_t kCacheLine = 16;                   // floats
 constexpr double kWeight = 1.2;                      // cycles of reading one
+
+// The windows of a chunk stay in the second-level cache: those of more tiles read the filters less
+// often.
+int64_t MostWindowFloats() {
+  static const int64_t floats = [] {
+    const int64_t bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    return (bytes > 0 ? bytes : int64_t{1} << 20) / 16 * 7 / static_cast<int64_t>(sizeof(float));
+  }();
+  return floats;
+}
 
 struct LastWinogradPlan {
   int64_t images, channels, filters;
@@ -74,8 +85,10 @@ class LastWinogradConv : public Kernel {
 
 void LastWinogradConv::Cut(int64_t workers, LastWinogradPlan& s) const {
   const int64_t rows = products_.tile_rows;
-  const int64_t most = std::max<int64_t>(1, kWindowFloats / (kFrequencies * s.channels * rows));
-  s.tiles_per_chunk = BalancedPiece(CeilDiv(s.tiles(), rows), most, s.images, workers) * rows;
+  const int64_t most =
+      std::max<int64_t>(1, MostWindowFloats() / (kFrequencies * s.channels * rows));
+  s.tiles_per_chunk =
+      EvenPiece(s.tiles(), BalancedPiece(CeilDiv(s.tiles(), rows), most, s.images, workers) * rows);
   s.tile_chunks = CeilDiv(s.tiles(), s.tiles_per_chunk);
   s.panels = CeilDiv(s.filters, products_.tile_cols);
   const int64_t chunks = std::max<int64_t>(1, s.images * s.tile_chunks);
