@@ -309,7 +309,7 @@ class Attention : public Kernel {
     tile.b_k = tiles_.tile_cols;
     tile.b_padded = true;
     tile.c_row = s.score_row;
-    const int64_t most_rows = MostRowsOfTile(tiles_, b.q_row);
+    const int64_t most_rows = MostRowsOfTile(tiles_.tile_rows, b.q_row);
     for (int64_t key = first; key < b.keys.all.end; key += tiles_.tile_cols) {
       tile.cols = static_cast<int>(std::min<int64_t>(tiles_.tile_cols, b.keys.all.end - key));
       tiles_.pack_columns_transposed(kv.k + key * kv.k_row, kv.k_row, tile.cols, g.head_size, 1.0f,

@@ -59,7 +59,7 @@ BlockRows PackBlockRows(const GemmTileKernels& tiles, const float* a, int64_t st
 
 void Multiply(const GemmTileKernels& tiles, const BlockProduct& product,
               absl::FunctionRef<BlockWindow(int64_t, int64_t)> window) {
-  const int64_t row_tiles = CeilDiv(product.m, MostRowsOfTile(tiles, product.a.row));
+  const int64_t row_tiles = CeilDiv(product.m, MostRowsOfTile(tiles.tile_rows, product.a.row));
   const int64_t width = tiles.tile_cols;
   const int64_t panels = CeilDiv(product.n, width);
   // What is small stays in the first-level cache while the other one passes by.

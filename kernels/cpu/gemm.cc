@@ -30,13 +30,13 @@ bool PackRowMajor(const GemmPlan& plan) { return plan.m >= 96 && plan.k * plan.n
 
 }  // namespace
 
-int MostRowsOfTile(const GemmTileKernels& tiles, int64_t a_row) {
+int MostRowsOfTile(int tile_rows, int64_t a_row) {
   constexpr int64_t kFloatsOfWay = 1024;  // a page, on all processors of x86
   static const int ways = [] {
     const auto told = static_cast<int>(sysconf(_SC_LEVEL1_DCACHE_ASSOC));
     return told > 0 ? told : 8;
   }();
-  return a_row % kFloatsOfWay == 0 ? std::min(tiles.tile_rows, ways) : tiles.tile_rows;
+  return a_row % kFloatsOfWay == 0 ? std::min(tile_rows, ways) : tile_rows;
 }
 
 absl::StatusOr<PackedMatrix> PackedMatrix::Pack(const GemmTileKernels& tiles, const float* b,
@@ -87,7 +87,8 @@ GemmPlan PlanGemm(const GemmTileKernels& tiles, ColumnsLayout layout, int64_t m,
   plan.k = k;
   plan.batches = batches;
   plan.layout = layout;
-  const int64_t tile_rows = tiles.k_per_word > 1 ? tiles.tile_rows : MostRowsOfTile(tiles, k);
+  const int64_t tile_rows =
+      tiles.k_per_word > 1 ? tiles.tile_rows : MostRowsOfTile(tiles.tile_rows, k);
   plan.row_tiles = CeilDiv(m, tile_rows);
   const int64_t panels = CeilDiv(n, tiles.tile_cols);
   // Pairs pack their rows of A, too, which then fit no second-level cache.

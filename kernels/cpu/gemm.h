@@ -36,10 +36,10 @@ class PackedMatrix {
   Tensor panels_;
 };
 
-// Returns how many rows of A, `a_row` floats apart, one tile reads as they lie. Rows that begin in
-// one set of the first-level cache evict each other at each step of K if there are more of them
-// than the set has ways.
-int MostRowsOfTile(const GemmTileKernels& tiles, int64_t a_row);
+// Returns how many rows of A, `a_row` floats apart, a tile of `tile_rows` reads as they lie. Rows
+// that begin in one set of the first-level cache evict each other at each step of K if there are
+// more of them than the set has ways.
+int MostRowsOfTile(int tile_rows, int64_t a_row);
 
 // The chunks of one product, or of a batch of equal ones. They depend on sizes alone.
 struct GemmPlan {

@@ -126,7 +126,7 @@ void MatMulNBits::RunPanel(const RunContext& context, const NBitsState& s, const
   tile.b_padded = true;
   tile.c_row = s.n;
   if (context.has_input(5)) tile.bias_of_column = context.in<float>(5) + column;
-  const int64_t most_rows = MostRowsOfTile(tiles_, s.k);
+  const int64_t most_rows = MostRowsOfTile(tiles_.tile_rows, s.k);
   for (int64_t k0 = 0; k0 < s.k; k0 += s.k_step) {
     tile.k = std::min(s.k_step, s.k - k0);
     tile.accumulate = k0 > 0;

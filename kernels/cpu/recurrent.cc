@@ -259,7 +259,8 @@ class Recurrent : public Kernel {
   // Calls body(row, rows) for groups of sequences as high as a tile.
   template <typename F>
   void ForEachRows(const RecurrentState& s, const Step& step, const F& body) const {
-    const int64_t most = s.state_words > 0 ? tiles_.tile_rows : MostRowsOfTile(tiles_, s.padded);
+    const int64_t most =
+        s.state_words > 0 ? tiles_.tile_rows : MostRowsOfTile(tiles_.tile_rows, s.padded);
     for (int64_t row = 0; row < step.active; row += most)
       body(row, static_cast<int>(std::min(most, step.active - row)));
   }

@@ -192,7 +192,7 @@ class LstmGradient : public Kernel {
     tile.b_k = tiles.tile_cols;
     tile.b_padded = true;
     tile.c_row = s.hidden;
-    const int64_t row_tiles = CeilDiv(s.batch, MostRowsOfTile(tiles, tile.a_row));
+    const int64_t row_tiles = CeilDiv(s.batch, MostRowsOfTile(tiles.tile_rows, tile.a_row));
     for (int64_t t = 0; t < row_tiles; ++t) {
       const int64_t begin = s.batch * t / row_tiles, end = s.batch * (t + 1) / row_tiles;
       tile.rows = static_cast<int>(end - begin);
