@@ -8,6 +8,7 @@
 #include "kernels/cpu/channels_last_filters.h"
 #include "kernels/cpu/channels_last_plan.h"
 #include "kernels/cpu/fast_float.h"
+#include "kernels/cpu/gemm.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/simd/channels_last_loops.h"
 
@@ -63,6 +64,7 @@ struct FloatConvPlan : ChannelsLastPlan {
   int64_t band, segments, worker_runs, worker_bytes;
   bool x_last;
   int64_t x_channels;  // of a group
+  int64_t tile_rows;   // windows of a tile
   bool skips_runs;     // PanelProduct::skips_runs
 };
 
@@ -127,9 +129,12 @@ absl::Status ChannelsLastConvolution::Bind(BindContext& context) const {
   };
   s->band = reserve(s->band_bytes());
   const int64_t line = std::max<int64_t>(1, std::min(s->line, s->pixels_per_chunk));
-  s->segments =
-      reserve(CeilDiv(s->pixels_per_chunk, line) * CeilDiv(line, products_.sizes.tile_rows) *
-              static_cast<int64_t>(sizeof(PixelSegment)));
+  s->tile_rows = products_.sizes.tile_rows;
+  // A tile of registers reads a line of each window at once.
+  if (products_.step_units == 1)
+    s->tile_rows = MostRowsOfTile(products_.sizes.tile_rows, s->pixel_columns * s->pixel_bytes / 4);
+  s->segments = reserve(CeilDiv(s->pixels_per_chunk, line) * CeilDiv(line, s->tile_rows) *
+                        static_cast<int64_t>(sizeof(PixelSegment)));
   s->worker_runs = reserve(static_cast<int64_t>(s->runs.size()) * 8);
   s->worker_bytes = size;
   context.SetScratch(s->worker_bytes * context.num_workers());
@@ -162,7 +167,7 @@ void ChannelsLastConvolution::PlaceSegments(const FloatConvPlan& s, const char* 
                                             int64_t count, PixelSegment* segments,
                                             PanelProduct& product) const {
   const int64_t line = std::min(s.line, count);
-  const int64_t each = EvenPiece(line, products_.sizes.tile_rows);
+  const int64_t each = EvenPiece(line, s.tile_rows);
   product.segments = segments;
   product.num_segments = 0;
   product.segment_pixels = static_cast<int>(each);

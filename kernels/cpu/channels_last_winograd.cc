@@ -12,6 +12,7 @@
 #include "kernels/cpu/channels_last_plan.h"
 #include "kernels/cpu/conv_algorithm.h"
 #include "kernels/cpu/fast_float.h"
+#include "kernels/cpu/gemm.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/simd/channels_last_product.h"
 #include "kernels/cpu/simd/gemm_tile.h"
@@ -150,7 +151,7 @@ void LastWinogradConv::Multiply(const LastWinogradPlan& s, int64_t panel, int64_
                                 const float* windows, float* products) const {
   const int64_t width = products_.tile_cols, matrix = s.channels * width;
   const float* filters = filters_.data<float>() + panel * kFrequencies * matrix;
-  const int64_t rows = EvenPiece(count, products_.tile_rows);
+  const int64_t rows = EvenPiece(count, MostRowsOfTile(products_.tile_rows, s.channels));
   GemmTile tile;
   tile.cols = static_cast<int>(width);
   tile.k = s.channels;

@@ -221,7 +221,8 @@ class PointwiseDepthwiseConv : public Kernel {
     const float* x = context.in<float>(0) + image * channels() * w.in_h * w.in_w +
                      (in_row * w.in_w + begin) * pixel;
     const float* v = filters_.pointwise.data<float>() + filter * channels();
-    const int64_t tiles = CeilDiv(count, tiles_.tile_rows);
+    const int most = channels_last_ ? MostRowsOfTile(tiles_.tile_rows, pixel) : tiles_.tile_rows;
+    const int64_t tiles = CeilDiv(count, most);
     for (int64_t i = 0; i < tiles; ++i) {
       const RowRange pixels = RowsOfTile(count, tiles, i);
       tile.rows = pixels.count;
