@@ -131,6 +131,26 @@ std::optional<Patch> Data(const Graph& graph, NodeId root) {
   return patch;
 }
 
+// A model's own turns of float32 images, next to convolutions.
+std::optional<Patch> Turned(const Graph& graph, NodeId root) {
+  const Node& node = graph.node(root);
+  const ValueId x = node.inputs[0], y = node.outputs[0];
+  if (!IsFloatImage(graph, x)) return std::nullopt;
+  const std::vector<int64_t> perm = node.attributes.Ints("perm");
+  const NodeId maker = Maker(graph, x);
+  const bool is_image =
+      LastOf(graph, x).valid() || (maker.valid() && IsConv(graph, graph.node(maker)));
+  Patch patch(graph);
+  if (perm == std::vector<int64_t>{0, 2, 3, 1} && is_image) {
+    patch.Replace(
+        y, patch.AddNode("ToChannelsLast", {x}, WithType({}, DType::kFloat32), kOnwardDomain));
+    return patch;
+  }
+  if (perm != std::vector<int64_t>{0, 3, 1, 2} || !IsTaken(graph, y)) return std::nullopt;
+  patch.Replace(y, ToFirst(patch, x));
+  return patch;
+}
+
 std::optional<Patch> Back(const Graph& graph, NodeId root) {
   const Node& node = graph.node(root);
   const ValueId last = LastOf(graph, node.inputs[0]);
@@ -222,7 +242,8 @@ bool IsTaken(const Graph& graph, ValueId value) {
     const bool is_residual = InputOf(reader, 3) == value;
     if ((IsConv(graph, reader) && (reader.inputs[0] == value || is_residual)) ||
         (reader.Is("ChannelsLastFusedConv", kOnwardDomain) && reader.inputs[0] == value) ||
-        ReadSideBySide(graph, reader) || FollowsImage(graph, reader, value)) {
+        reader.Is("ToChannelsLast", kOnwardDomain) || ReadSideBySide(graph, reader) ||
+        FollowsImage(graph, reader, value)) {
       return true;
     }
   }
@@ -245,6 +266,7 @@ absl::StatusOr<int> PutFloatsChannelsLast(Graph& graph, const PassOptions& optio
   };
   add(options.narrow_products ? absl::MakeConstSpan(kRules<DType::kBFloat16>)
                               : absl::MakeConstSpan(kRules<DType::kFloat32>));
+  if (!options.narrow_products) rules.push_back({"channels_last_transpose", "Transpose", Turned});
   add(FollowerRules());
   return ApplyRules(graph, rules, budget);
 }

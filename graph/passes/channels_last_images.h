@@ -19,8 +19,8 @@ ValueId ToFirst(Patch& patch, ValueId last);
 // Attributes of an op that makes images of a type with their channels last.
 Attributes WithType(Attributes attributes, DType image);
 
-// Returns whether a convolution reads the value, or a follower whose result one reads, or its means
-// are taken.
+// Returns whether a convolution reads the value, or a follower whose result one reads, or it is
+// turned, or its means are taken.
 bool IsTaken(const Graph& graph, ValueId value);
 // Returns whether a convolution or a follower makes the value.
 bool MayComeLast(const Graph& graph, ValueId value);

@@ -229,5 +229,21 @@ TEST(PutFloatsChannelsLast, InFloat32) {
   }
 }
 
+// Layers between convolutions that an exporter computes with channels last.
+TEST(PutFloatsChannelsLast, TurnsOfTheModelsOwn) {
+  const std::string text =
+      "g (float[1,1,4,4] x) => (float[1,16,4,4] y, float[1,4,4,16] z) <float[16,1,1,1] w = {1, 2, "
+      "3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}> {"
+      "a = Conv(x, w) b = Transpose <perm = [0, 2, 3, 1]> (a) c = Sigmoid(b) "
+      "d = Transpose <perm = [0, 3, 1, 2]> (c) y = Conv <group = 16> (d, w) "
+      "z = Transpose <perm = [0, 2, 3, 1]> (y)}";
+  EXPECT_EQ(Nodes(testing::Optimize(text, PutFloatsChannelsLast)),
+            "a_ToChannelsLast = onward.ToChannelsLast(x)\n"
+            "a_ChannelsLastFusedConv = onward.ChannelsLastFusedConv(a_ToChannelsLast, w)\n"
+            "c = Sigmoid(a_ChannelsLastFusedConv)\n"
+            "z = onward.ChannelsLastFusedConv(c, w)\n"
+            "y = onward.ToChannelsFirst(z)\n");
+}
+
 }  // namespace
 }  // namespace onward
