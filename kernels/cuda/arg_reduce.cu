@@ -42,7 +42,7 @@ __global__ void FindPlaces(const T* data, int64_t* out, ArgPlan plan) {
     for (int64_t i = lane; i < plan.count; i += warpSize)
       best = Better<kMax, kLast>(best, Found<C>{Load(x[i * plan.inner]), i});
     for (int lanes = warpSize / 2; lanes > 0; lanes /= 2) {
-      const Found<C> other = {__shfl_xor_sync(kAllLanes, best.value, lanes),
+      const Found<C> other = {static_cast<C>(__shfl_xor_sync(kAllLanes, best.value, lanes)),
                               __shfl_xor_sync(kAllLanes, best.at, lanes)};
       best = Better<kMax, kLast>(best, other);
     }

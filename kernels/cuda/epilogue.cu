@@ -83,7 +83,8 @@ absl::Status Run(const Epilogue& epilogue, DType dtype, void* y, int64_t count,
   absl::Status status = NoLoopFor(dtype);
   DispatchDType(FloatTypes(), dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    status = LaunchEpilogue<F>(epilogue, static_cast<T*>(y), count, stream);
+    // nvcc takes the result of the assignment for a status that is ignored.
+    static_cast<void>(status = LaunchEpilogue<F>(epilogue, static_cast<T*>(y), count, stream));
   });
   return status;
 }
