@@ -15,7 +15,8 @@ constexpr int64_t kPixels = 64;        // of a piece: its lines of both sides st
 // Images of fewer pixels are cut by channels, like the convolutions of each channel that they often
 // come from: a thread finds its part in its cache.
 constexpr int64_t kManyPixels = 512;
-constexpr int64_t kChannels = 64;  // of a block
+constexpr int64_t kChannels = 64;             // of a piece, or else
+constexpr int64_t kPieceElements = 4 * 1024;  // of pixels with all channels
 
 struct TurnState {
   int64_t images = 0, channels = 0, pixels = 0;
@@ -90,29 +91,25 @@ class LastScale : public Kernel {
       return context.in<float>(input) + (context.input(input).dim(0) == 1 ? 0 : image * channels);
     };
     const bool has_terms = context.has_input(2);
-    const auto scale = [&](int64_t pixel, int64_t channel, int64_t count) {
-      const int64_t image = pixel / pixels;
-      const int64_t at = (pixel * channels + channel) * loops_.element_bytes;
-      loops_.scale(context.in<char>(0) + at, numbers(1, image) + channel,
-                   has_terms ? numbers(2, image) + channel : nullptr, count,
-                   context.out<char>(0) + at);
+    const auto scale = [&](int64_t image, int64_t pixel, int64_t count, int64_t c, int64_t width) {
+      const int64_t at = ((image * pixels + pixel) * channels + c) * loops_.element_bytes;
+      loops_.scale(context.in<char>(0) + at, channels, count, numbers(1, image) + c,
+                   has_terms ? numbers(2, image) + c : nullptr, width, context.out<char>(0) + at);
     };
-    if (pixels >= kManyPixels) {
-      context.ParallelFor(x[0] * pixels, CeilDiv(kGrain, channels),
-                          [&](int64_t begin, int64_t end) {
-                            for (int64_t p = begin; p < end; ++p) scale(p, 0, channels);
-                          });
-      return absl::OkStatus();
-    }
-    const int64_t blocks = CeilDiv(channels, kChannels);
-    context.ParallelFor(x[0] * blocks, CeilDiv(kGrain, kChannels * pixels),
-                        [&](int64_t begin, int64_t end) {
-                          for (int64_t i = begin; i < end; ++i) {
-                            const int64_t first = i / blocks * pixels, c = i % blocks * kChannels;
-                            for (int64_t p = first; p < first + pixels; ++p)
-                              scale(p, c, std::min(kChannels, channels - c));
-                          }
-                        });
+    const bool by_pixels = pixels >= kManyPixels;
+    const int64_t size = by_pixels ? CeilDiv(kPieceElements, channels) : kChannels;
+    const int64_t pieces = CeilDiv(by_pixels ? pixels : channels, size);
+    const int64_t grain = CeilDiv(kGrain, size * (by_pixels ? channels : pixels));
+    context.ParallelFor(x[0] * pieces, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t first = i % pieces * size;
+        if (by_pixels) {
+          scale(i / pieces, first, std::min(size, pixels - first), 0, channels);
+        } else {
+          scale(i / pieces, 0, pixels, first, std::min(size, channels - first));
+        }
+      }
+    });
     return absl::OkStatus();
   }
 

@@ -12,7 +12,9 @@ namespace onward::kernels::cpu {
 namespace {
 
 constexpr int64_t kGrain = 32 * 1024;  // elements that are read
-constexpr int64_t kChannels = 64;      // whose means a chunk computes
+constexpr int64_t kChannels = 64;      // whose sums a chunk computes
+constexpr int64_t kManyPixels = 512;   // as for a scale of channels
+constexpr int64_t kParts = 8;          // of many pixels
 
 struct MaxPoolState {
   WindowAxis rows, columns;
@@ -82,6 +84,7 @@ class LastMaxPool : public Kernel {
   const PoolAttributes attributes_;
 };
 
+// Sums by channels, or, where pixels are many, by parts of them that are added up in their order.
 class LastGlobalAverage : public Kernel {
  public:
   explicit LastGlobalAverage(const ChannelsLastLoops& loops) : loops_(loops) {}
@@ -90,6 +93,8 @@ class LastGlobalAverage : public Kernel {
     const DimsView x = context.input_dims(0);
     if (x.size() != 4) return absl::InvalidArgumentError("x has not two spatial axes");
     context.SetOutput(0, {x[0], x[3], 1, 1});
+    if (x[1] * x[2] >= kManyPixels)
+      context.SetScratch(x[0] * kParts * x[3] * static_cast<int64_t>(sizeof(float)));
     return absl::OkStatus();
   }
 
@@ -97,26 +102,51 @@ class LastGlobalAverage : public Kernel {
     const DimsView x = context.input(0).dims;
     const int64_t channels = x[3], pixels = x[1] * x[2];
     if (context.output(0).num_elements() == 0) return absl::OkStatus();
-    const int64_t pieces = CeilDiv(channels, kChannels);
-    context.ParallelFor(x[0] * pieces, CeilDiv(kGrain, std::max<int64_t>(1, pixels * kChannels)),
-                        [&](int64_t begin, int64_t end) {
-                          for (int64_t i = begin; i < end; ++i) {
-                            const int64_t image = i / pieces, c = i % pieces * kChannels;
-                            const int64_t count = std::min(kChannels, channels - c);
-                            const char* from =
-                                context.in<char>(0) +
-                                (image * pixels * channels + c) * loops_.element_bytes;
-                            float sums[kChannels];
-                            loops_.add_pixels(from, channels, pixels, count, sums);
-                            float* y = context.out<float>(0) + image * channels + c;
-                            for (int64_t j = 0; j < count; ++j)
-                              y[j] = sums[j] / static_cast<float>(pixels);
-                          }
-                        });
+    const auto add = [&](int64_t pixel, int64_t count, int64_t channel, int64_t width, float* to) {
+      const int64_t at = (pixel * channels + channel) * loops_.element_bytes;
+      loops_.add_pixels(context.in<char>(0) + at, channels, count, width, to);
+    };
+    float* y = context.out<float>(0);
+    if (pixels < kManyPixels) {
+      const int64_t blocks = CeilDiv(channels, kChannels);
+      const int64_t grain = CeilDiv(kGrain, std::max<int64_t>(1, pixels * kChannels));
+      context.ParallelFor(x[0] * blocks, grain, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          const int64_t image = i / blocks, c = i % blocks * kChannels;
+          add(image * pixels, pixels, c, std::min(kChannels, channels - c),
+              y + image * channels + c);
+        }
+      });
+    } else {
+      AddParts(context, x[0], pixels, channels, add);
+    }
+    for (int64_t i = 0; i < x[0] * channels; ++i) y[i] /= static_cast<float>(pixels);
     return absl::OkStatus();
   }
 
  private:
+  // A thread reads the rows that it has in its cache: convolutions of large images leave them so.
+  template <typename Add>
+  static void AddParts(RunContext& context, int64_t images, int64_t pixels, int64_t channels,
+                       Add&& add) {
+    auto* parts = context.scratch<float>();
+    context.ParallelFor(images * kParts, CeilDiv(kGrain, CeilDiv(pixels, kParts) * channels),
+                        [&](int64_t begin, int64_t end) {
+                          for (int64_t i = begin; i < end; ++i) {
+                            const int64_t first = i % kParts * pixels / kParts;
+                            const int64_t last = (i % kParts + 1) * pixels / kParts;
+                            add(i / kParts * pixels + first, last - first, 0, channels,
+                                parts + i * channels);
+                          }
+                        });
+    float* y = context.out<float>(0);
+    for (int64_t i = 0; i < images; ++i, y += channels) {
+      std::fill_n(y, channels, 0.0f);
+      for (int64_t part = 0; part < kParts; ++part, parts += channels)
+        for (int64_t c = 0; c < channels; ++c) y[c] += parts[c];
+    }
+  }
+
   const ChannelsLastLoops& loops_;
 };
 

@@ -19,8 +19,10 @@ struct ChannelsLastLoops {
                    int64_t to_row);
   // y[i] = the greatest of x[t * step + i], t < taps, and, unless `first`, of y[i]; i < count.
   void (*greatest)(const void* x, int64_t step, int64_t taps, bool first, int64_t count, void* y);
-  // y[i] = x[i] * factors[i] + terms[i]; `terms` null: zeros.
-  void (*scale)(const void* x, const float* factors, const float* terms, int64_t count, void* y);
+  // y[p * step + i] = x[p * step + i] * factors[i] + terms[i], p < pixels, i < count; `terms` null:
+  // zeros.
+  void (*scale)(const void* x, int64_t step, int64_t pixels, const float* factors,
+                const float* terms, int64_t count, void* y);
   // sums[i] = the sum of x[p * step + i], p < pixels; i < count.
   void (*add_pixels)(const void* x, int64_t step, int64_t pixels, int64_t count, float* sums);
   // Only of bfloat16: y[i] = x[i * x_step] + z[i * z_step]; the steps are 0 or 1.

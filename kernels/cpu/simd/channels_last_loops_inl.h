@@ -121,13 +121,38 @@ inline void ToFirst(const void* x, int64_t x_row, int64_t channels, int64_t pixe
   }
 }
 
-inline void Scale(const void* x, const float* factors, const float* terms, int64_t count, void* y) {
+// kVecs vectors of channels, the last of which has n lanes.
+template <int kVecs>
+ONWARD_INLINE void ScaleVectors(const ImageElement* x, int64_t step, int64_t pixels,
+                                const float* factors, const float* terms, int n, ImageElement* y) {
+  const auto lanes = [n](int v) ONWARD_LAMBDA_INLINE { return v == kVecs - 1 ? n : kLanes; };
+  Vec factor[kVecs], term[kVecs];
+  ONWARD_UNROLL
+  for (int v = 0; v < kVecs; ++v) {
+    factor[v] = LoadLanes(factors + v * kLanes, lanes(v));
+    term[v] = terms == nullptr ? Vec{} : LoadLanes(terms + v * kLanes, lanes(v));
+  }
+  for (int64_t p = 0; p < pixels; ++p, x += step, y += step) {
+    ONWARD_UNROLL
+    for (int v = 0; v < kVecs; ++v) {
+      const Vec pixel = LoadElements(x + v * kLanes, lanes(v));
+      StoreElements(y + v * kLanes, Fma(pixel, factor[v], term[v]), lanes(v));
+    }
+  }
+}
+
+inline void Scale(const void* x, int64_t step, int64_t pixels, const float* factors,
+                  const float* terms, int64_t count, void* y) {
   const auto* from = static_cast<const ImageElement*>(x);
-  for (int64_t i = 0; i < count; i += kLanes) {
+  auto* to = static_cast<ImageElement*>(y);
+  const auto at = [terms](int64_t i)
+                      ONWARD_LAMBDA_INLINE { return terms == nullptr ? nullptr : terms + i; };
+  int64_t i = 0;
+  for (; i + 4 * kLanes <= count; i += 4 * kLanes)
+    ScaleVectors<4>(from + i, step, pixels, factors + i, at(i), kLanes, to + i);
+  for (; i < count; i += kLanes) {
     const int n = count - i < kLanes ? static_cast<int>(count - i) : kLanes;
-    const Vec term = terms == nullptr ? Vec{} : LoadLanes(terms + i, n);
-    const Vec scaled = Fma(LoadElements(from + i, n), LoadLanes(factors + i, n), term);
-    StoreElements(static_cast<ImageElement*>(y) + i, scaled, n);
+    ScaleVectors<1>(from + i, step, pixels, factors + i, at(i), n, to + i);
   }
 }
 

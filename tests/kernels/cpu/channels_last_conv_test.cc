@@ -210,7 +210,8 @@ TEST_P(ChannelsLastConv, ByWinograd) {
 TEST_P(ChannelsLastConv, TurnsAndScalesImages) {
   std::mt19937 random(3);
   for (const int64_t channels : {1, 2, 3, 4, 7, 16, 33, 70}) {
-    const Tensor x = RandomBFloats({2, channels, 5, 23}, random);
+    const int64_t rows = channels % 2 == 0 ? 5 : 24, pixels = rows * 23;
+    const Tensor x = RandomBFloats({2, channels, rows, 23}, random);
     const Tensor s = RandomBFloats({2, channels, 1, 1}, random);
     OpCase c = CaseOf("ToChannelsLast", absl::StrCat(channels, " channels"));
     c.rtol = c.atol = 0;
@@ -222,12 +223,12 @@ TEST_P(ChannelsLastConv, TurnsAndScalesImages) {
     EXPECT_EQ(ExpectFastKernels(c, 0, precision()), num_targets());
     Tensor scaled(DType::kFloat32, x.dims());
     for (int64_t i = 0; i < x.num_elements(); ++i)
-      scaled.mutable_data<float>()[i] = x.data<float>()[i] * s.data<float>()[i / (5 * 23)];
+      scaled.mutable_data<float>()[i] = x.data<float>()[i] * s.data<float>()[i / pixels];
     c.op = "ChannelsLastScale", c.inputs = {Image(x), s}, c.expected = {Image(scaled)};
     EXPECT_EQ(ExpectFastKernels(c, 0, precision()), num_targets());
     const Tensor terms = RandomBFloats({1, channels, 1, 1}, random);
     for (int64_t i = 0; i < x.num_elements(); ++i)
-      scaled.mutable_data<float>()[i] += terms.data<float>()[i / (5 * 23) % channels];
+      scaled.mutable_data<float>()[i] += terms.data<float>()[i / pixels % channels];
     c.inputs.push_back(terms), c.expected = {Image(scaled)};
     c.rtol = 1.0 / 128, c.atol = 1e-6;
     EXPECT_EQ(ExpectFastKernels(c, 0, precision()), num_targets());
@@ -291,6 +292,15 @@ TEST_P(ChannelsLastConv, PoolsOfImages) {
     c.op = "ChannelsLastGlobalAveragePool", c.expected = {means};
     c.rtol = 1e-4, c.atol = 1e-6;
     c.attributes = {};
+    EXPECT_EQ(ExpectFastKernels(c, 0, precision()), num_targets());
+    const Tensor large = RandomBFloats({2, channels, 20, 31}, random);
+    for (int64_t plane = 0; plane < 2 * channels; ++plane) {
+      double sum = 0;
+      for (int64_t i = 0; i < 620; ++i)
+        sum += static_cast<double>(large.data<float>()[plane * 620 + i]);
+      means.mutable_data<float>()[plane] = static_cast<float>(sum / 620);
+    }
+    c.inputs = {Image(large)};
     EXPECT_EQ(ExpectFastKernels(c, 0, precision()), num_targets());
   }
 }
