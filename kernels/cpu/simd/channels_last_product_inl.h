@@ -128,11 +128,11 @@ inline void Multiply(const PanelProduct& p) {
 // Accumulators, the panel and a unit of a window fill the registers.
 constexpr int kTileRows = kRegisters == 32 ? 12 : 6, kSegments = 1, kStepUnits = 1;
 
-// A unit of a window in every lane, and its products added to sums.
+// A unit of a window in every lane, whatever number its bits are, and its products added to sums.
 ONWARD_INLINE Vec SetUnit(const char* unit) {
-  float x;
-  __builtin_memcpy(&x, unit, sizeof(x));
-  return Set(x);
+  int32_t bits;
+  __builtin_memcpy(&bits, unit, sizeof(bits));
+  return FromBits(SetInt(bits));
 }
 ONWARD_INLINE Vec MultiplyUnits(Vec window, Vec panel, Vec sums) {
 #if defined(ONWARD_TARGET_AVX512BF16)
