@@ -28,30 +28,63 @@ ONWARD_INLINE void SumPixels(const DepthwisePixels& row, Vec start, int64_t x, i
   for (int i = 0; i < kCount; ++i) Store(row.sums + (x + i) * row.pitch + lane, sums[i]);
 }
 
-template <int kTaps>
+// The same in the same order, where the windows of neighbours are a pixel apart: a pixel is read
+// once for all taps of a row.
+template <int kTaps, int kCount>
+ONWARD_INLINE void SumDensePixels(const DepthwisePixels& row, Vec start, int64_t x, int64_t lane) {
+  const float* weights = row.weights + lane;
+  Vec sums[kCount];
+  ONWARD_UNROLL
+  for (int i = 0; i < kCount; ++i) sums[i] = start;
+  for (int ky = 0; ky < kTaps; ++ky) {
+    const float* from = row.rows[ky] + x * row.pitch + lane;
+    Vec taps[kTaps];
+    ONWARD_UNROLL
+    for (int t = 0; t < kTaps; ++t, weights += row.pitch) taps[t] = Load(weights);
+    ONWARD_UNROLL
+    for (int i = 0; i < kCount + kTaps - 1; ++i) {
+      const Vec pixel = Load(from + i * row.pitch);
+      ONWARD_UNROLL
+      for (int t = 0; t < kTaps; ++t)
+        if (i >= t && i - t < kCount) sums[i - t] = Fma(taps[t], pixel, sums[i - t]);
+    }
+  }
+  ONWARD_UNROLL
+  for (int i = 0; i < kCount; ++i) Store(row.sums + (x + i) * row.pitch + lane, sums[i]);
+}
+
+template <int kTaps, bool kDense, int kCount>
+ONWARD_INLINE void SumSome(const DepthwisePixels& row, Vec start, int64_t& x, int64_t lane) {
+  if constexpr (kDense) {
+    SumDensePixels<kTaps, kCount>(row, start, x, lane);
+  } else {
+    SumPixels<kTaps, kCount>(row, start, x, lane);
+  }
+  x += kCount;
+}
+
+template <int kTaps, bool kDense>
 inline void SumPixelRow(const DepthwisePixels& row) {
   const int64_t width = row.window->out_w;
   for (int lane = 0; lane < row.channels; lane += kLanes) {
     const int n = row.channels - lane < kLanes ? row.channels - lane : kLanes;
     const Vec start = row.bias == nullptr ? Vec{} : LoadLanes(row.bias + lane, n);
     int64_t x = 0;
-    for (; x + 8 <= width; x += 8) SumPixels<kTaps, 8>(row, start, x, lane);
-    if (x + 4 <= width) {
-      SumPixels<kTaps, 4>(row, start, x, lane);
-      x += 4;
-    }
-    if (x + 2 <= width) {
-      SumPixels<kTaps, 2>(row, start, x, lane);
-      x += 2;
-    }
-    if (x < width) SumPixels<kTaps, 1>(row, start, x, lane);
+    while (width % 7 == 0 && x < width) SumSome<kTaps, kDense, 7>(row, start, x, lane);
+    while (x + 8 <= width) SumSome<kTaps, kDense, 8>(row, start, x, lane);
+    if (x + 4 <= width) SumSome<kTaps, kDense, 4>(row, start, x, lane);
+    if (x + 2 <= width) SumSome<kTaps, kDense, 2>(row, start, x, lane);
+    if (x < width) SumSome<kTaps, kDense, 1>(row, start, x, lane);
   }
 }
 
 inline void SumDepthwiseRow(const DepthwisePixels& row) {
   const PatchWindow& w = *row.window;
   const int64_t taps = w.kernel_h == w.kernel_w ? w.kernel_h : 0;
-  taps == 3 ? SumPixelRow<3>(row) : taps == 5 ? SumPixelRow<5>(row) : SumPixelRow<0>(row);
+  const bool is_dense = w.stride_w == 1 && w.dilation_w == 1;
+  if (taps == 3) return is_dense ? SumPixelRow<3, true>(row) : SumPixelRow<3, false>(row);
+  if (taps == 5) return is_dense ? SumPixelRow<5, true>(row) : SumPixelRow<5, false>(row);
+  SumPixelRow<0, false>(row);
 }
 
 const DepthwisePixelsKernels& DepthwisePixelLoops() {
