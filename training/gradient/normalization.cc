@@ -1,6 +1,7 @@
 // Normalisations. With n = (x - mean) / deviation and g the gradient of n,
 //   dx = (g - mean(g) - n mean(g n)) / deviation,
 // the means over what was normalised together. 16-bit floats are computed in float.
+#include "absl/strings/str_cat.h"
 #include "onward/status.h"
 #include "training/gradient/families.h"
 #include "training/gradient/parts.h"
@@ -167,7 +168,10 @@ Expr ChannelSums(const Expr& x, int64_t before, int64_t after) {
 // y = x s^-beta with s = bias + alpha / size * sum of squares over neighbouring channels.
 Gradients LRNRule(const GradientScope& s) {
   const Expr x = s.input(0), dy = s.upstream(0);
-  const int64_t size = s.attributes().Int("size", 1), before = (size - 1) / 2;
+  const int64_t size = s.attributes().Int("size", 1);
+  if (size <= 0)
+    return absl::InvalidArgumentError(absl::StrCat("size is ", size, ", must be positive"));
+  const int64_t before = (size - 1) / 2;
   const double alpha = s.attributes().Float("alpha", 1e-4f) / static_cast<double>(size),
                beta = s.attributes().Float("beta", 0.75f), bias = s.attributes().Float("bias", 1);
   const Expr sums = ChannelSums(x * x, before, size - 1 - before) * alpha + bias;

@@ -167,6 +167,10 @@ TEST(GradientDriver, WrongTargetsAndValues) {
   EXPECT_THAT(ErrorOf(text, "y", "x"), HasSubstr("'y' is float32[3]; it must be one float"));
   EXPECT_THAT(ErrorOf(text, "j", "x"), HasSubstr("'j' is int64[3] and cannot be differentiated"));
   EXPECT_THAT(ErrorOf(text, "y", "i"), HasSubstr("'i' is int64[3] and has no gradient"));
+  EXPECT_THAT(ErrorOf("g (float[1,2,3] x) => (float y) { [n] a = LRN<size = 0>(x) "
+                      "y = ReduceSum<keepdims = 0>(a) }",
+                      "y", "x"),
+              HasSubstr("[LRN 'n'] size is 0, must be positive"));
   Model model = Parsed(text);
   const GradientTarget target{model.graph.FindValue("y"), model.graph.FindValue("i")};
   EXPECT_THAT(
