@@ -218,19 +218,23 @@ absl::Status LastWinogradConv::Run(RunContext& context) const {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Tensor> PackFilters(int64_t width, const Tensor& w) {
+absl::StatusOr<Tensor> PackFilters(Target target, const Tensor& w) {
   const int64_t filters = w.dims()[0], channels = w.dims()[1];
-  ONWARD_ASSIGN_OR_RETURN(
-      Tensor packed,
-      Tensor::Create(DType::kFloat32, {CeilDiv(filters, width), kFrequencies, channels, width}));
+  const int64_t width = kGemmTilesPerTarget.For(target)().tile_cols;
+  const int64_t panels = CeilDiv(filters, width);
+  ONWARD_ASSIGN_OR_RETURN(Tensor packed,
+                          Tensor::Create(DType::kFloat32, {panels, kFrequencies, channels, width}));
   float* to = packed.mutable_data<float>();
   std::fill_n(to, packed.num_elements(), 0.0f);
-  for (int64_t i = 0; i < filters; ++i) {
+  WinogradFilters some;
+  some.filter_step = channels * 9;
+  some.step = channels * width;
+  for (int64_t panel = 0; panel < panels; ++panel) {
+    some.filters = static_cast<int>(std::min(width, filters - panel * width));
     for (int64_t c = 0; c < channels; ++c) {
-      float u[kFrequencies];
-      TransformFilter(kTile, w.data<float>() + (i * channels + c) * 9, u);
-      for (int64_t f = 0; f < kFrequencies; ++f)
-        to[((i / width * kFrequencies + f) * channels + c) * width + i % width] = u[f];
+      some.w = w.data<float>() + (panel * width * channels + c) * 9;
+      some.u = to + (panel * kFrequencies * channels + c) * width;
+      kWinograd4PerTarget.For(target)().transform_filters(some);
     }
   }
   return packed;
@@ -270,8 +274,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeWinograd(const NodeSpec& spec, DType
     return absl::UnimplementedError("sums of products take less time for these sizes");
   ONWARD_ASSIGN_OR_RETURN(const ActivationSpec activation, ParseActivation(spec));
   const Target target = TargetOf(spec);
-  ONWARD_ASSIGN_OR_RETURN(Tensor packed,
-                          PackFilters(kGemmTilesPerTarget.For(target)().tile_cols, *w));
+  ONWARD_ASSIGN_OR_RETURN(Tensor packed, PackFilters(target, *w));
   spec.ReleaseConstant(1);
   return std::make_unique<LastWinogradConv>(target, std::move(attributes), activation,
                                             std::move(packed));
