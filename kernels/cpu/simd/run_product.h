@@ -17,8 +17,6 @@ struct RunProduct {
   int64_t units = 0;  // of a run
   const void* panel = nullptr;
   FetchAhead<char> fetch = {};  // by units of all runs
-  bool skips_runs = false;      // those that `present` lacks: products with zeros
-  uint64_t present = 0;         // bit i: run i; read where skips_runs is set
 };
 
 // Sizes of a tile and of a unit.

@@ -32,10 +32,6 @@ void RunTileOf(const RunProduct& product, Number* to) {
   // A panel that fetches nothing touches itself, which costs no branch.
   const char* fetched = product.fetch.from == nullptr ? b : product.fetch.from;
   for (int64_t run = 0; run < product.num_runs; ++run) {
-    if (product.skips_runs && (product.present >> run & 1) == 0) {
-      b += bytes * kCols;
-      continue;
-    }
     const char* rows[kTileRows];
     ONWARD_RUN_UNROLL
     for (int r = 0; r < kTileRows; ++r)
