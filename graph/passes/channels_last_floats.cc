@@ -109,7 +109,7 @@ std::optional<Patch> Conv(const Graph& graph, NodeId root) {
     return patch.AddNode("ToChannelsLast", {image}, WithType({}, kType), kOnwardDomain);
   };
   std::vector<ValueId> inputs = node.inputs;
-  // The convolution itself reads floats as bfloat16.
+  // A convolution of bfloat16 rounds an image of float32 itself.
   if (kType == DType::kFloat32 || LastOf(graph, x).valid()) inputs[0] = last(x);
   if (residual.valid()) inputs[3] = last(residual);
   const ValueId y = patch.AddNode("ChannelsLastFusedConv", std::move(inputs),

@@ -10,6 +10,11 @@
 
 namespace onward::kernels::cpu {
 
+// Means and scales cut images of fewer pixels by blocks of channels, like the convolutions of each
+// channel that they often come from: a thread finds its part in its cache.
+inline constexpr int64_t kManyPixels = 512;
+inline constexpr int64_t kBlockChannels = 64;
+
 // The loops of the target that was chosen for a node; Unimplemented where they are not of the
 // image's type.
 absl::StatusOr<const ChannelsLastLoops*> LastLoopsOf(const NodeSpec& spec, DType image);

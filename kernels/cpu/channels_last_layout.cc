@@ -12,11 +12,7 @@ namespace {
 
 constexpr int64_t kGrain = 16 * 1024;  // elements that a thread turns
 constexpr int64_t kPixels = 64;        // of a piece: its lines of both sides stay in the cache
-// Images of fewer pixels are cut by channels, like the convolutions of each channel that they often
-// come from: a thread finds its part in its cache.
-constexpr int64_t kManyPixels = 512;
-constexpr int64_t kChannels = 64;             // of a piece, or else
-constexpr int64_t kPieceElements = 4 * 1024;  // of pixels with all channels
+constexpr int64_t kPieceElements = 4 * 1024;  // of pixels with all channels, of large images
 
 struct TurnState {
   int64_t images = 0, channels = 0, pixels = 0;
@@ -97,7 +93,7 @@ class LastScale : public Kernel {
                    has_terms ? numbers(2, image) + c : nullptr, width, context.out<char>(0) + at);
     };
     const bool by_pixels = pixels >= kManyPixels;
-    const int64_t size = by_pixels ? CeilDiv(kPieceElements, channels) : kChannels;
+    const int64_t size = by_pixels ? CeilDiv(kPieceElements, channels) : kBlockChannels;
     const int64_t pieces = CeilDiv(by_pixels ? pixels : channels, size);
     const int64_t grain = CeilDiv(kGrain, size * (by_pixels ? channels : pixels));
     context.ParallelFor(x[0] * pieces, grain, [&](int64_t begin, int64_t end) {

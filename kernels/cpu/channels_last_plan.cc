@@ -41,7 +41,7 @@ bool IsInPlace(const RunTileSizes& tiles, const PatchWindow& w, const ChannelsLa
          Extent(w.out_w, w.stride_w, w.kernel_w, w.dilation_w) <= w.in_w;
 }
 
-// Of wide dilations, most runs read padding alone.
+// With wide dilations, most runs read padding alone.
 void SetColumns(const PatchWindow& w, const ChannelsLastForm& form, ChannelsLastPlan& s) {
   s.first_column = 0, s.columns = s.image.columns;
   if (!form.skips_padding || s.row_runs == 1 || s.in_place || s.image.rows == 1) return;

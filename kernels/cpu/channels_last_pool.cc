@@ -12,8 +12,6 @@ namespace onward::kernels::cpu {
 namespace {
 
 constexpr int64_t kGrain = 32 * 1024;  // elements that are read
-constexpr int64_t kChannels = 64;      // whose sums a chunk computes
-constexpr int64_t kManyPixels = 512;   // as for a scale of channels
 constexpr int64_t kParts = 8;          // of many pixels
 
 struct MaxPoolState {
@@ -108,12 +106,12 @@ class LastGlobalAverage : public Kernel {
     };
     float* y = context.out<float>(0);
     if (pixels < kManyPixels) {
-      const int64_t blocks = CeilDiv(channels, kChannels);
-      const int64_t grain = CeilDiv(kGrain, std::max<int64_t>(1, pixels * kChannels));
+      const int64_t blocks = CeilDiv(channels, kBlockChannels);
+      const int64_t grain = CeilDiv(kGrain, std::max<int64_t>(1, pixels * kBlockChannels));
       context.ParallelFor(x[0] * blocks, grain, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
-          const int64_t image = i / blocks, c = i % blocks * kChannels;
-          add(image * pixels, pixels, c, std::min(kChannels, channels - c),
+          const int64_t image = i / blocks, c = i % blocks * kBlockChannels;
+          add(image * pixels, pixels, c, std::min(kBlockChannels, channels - c),
               y + image * channels + c);
         }
       });
