@@ -189,8 +189,14 @@ class Describer {
     operation.Set(names.part, part);
     for (size_t i = 0; i < 2; ++i) operation.Set(names.inputs[i], Tensor(o.inputs[i]));
     operation.Set(names.output, Tensor(o.output));
-    operation.Set(names.alpha, CUDNN_TYPE_DOUBLE, 1.0);
-    operation.Set(names.beta, CUDNN_TYPE_DOUBLE, 0.0);
+    // cuDNN reads their bytes as of the type that it computes in, whatever type is named here.
+    if (o.compute == CUDNN_DATA_DOUBLE) {
+      operation.Set(names.alpha, CUDNN_TYPE_DOUBLE, 1.0);
+      operation.Set(names.beta, CUDNN_TYPE_DOUBLE, 0.0);
+    } else {
+      operation.Set(names.alpha, CUDNN_TYPE_FLOAT, 1.0f);
+      operation.Set(names.beta, CUDNN_TYPE_FLOAT, 0.0f);
+    }
     return Add(std::move(part), std::move(operation));
   }
 

@@ -6,9 +6,10 @@
 namespace onward::emulated_cuda {
 namespace {
 
-// Tensors of a convolution: images x, filters w, results y.
+// Tensors of a convolution: images x, filters w, results y, and what its result is multiplied by.
 struct Parts {
   const GraphObject &conv, &x, &w, &y;
+  cudnnBackendAttributeName_t alpha;
 };
 Parts PartsOf(const GraphObject& o) {
   switch (o.type) {
@@ -16,18 +17,28 @@ Parts PartsOf(const GraphObject& o) {
       return {o.Object(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC),
               o.Object(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX),
               o.Object(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W),
-              o.Object(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY)};
+              o.Object(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY),
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA};
     case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR:
       return {o.Object(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC),
               o.Object(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X),
               o.Object(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW),
-              o.Object(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY)};
+              o.Object(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY),
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA};
     default:
       return {o.Object(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC),
               o.Object(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X),
               o.Object(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W),
-              o.Object(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y)};
+              o.Object(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y),
+              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA};
   }
+}
+
+// As cuDNN does, of the type that it computes in, whatever type the attribute was given.
+double AlphaOf(const GraphObject& operation, const Parts& parts) {
+  if (parts.conv.Get<cudnnDataType_t>(CUDNN_ATTR_CONVOLUTION_COMP_TYPE) == CUDNN_DATA_DOUBLE)
+    return operation.Get<double>(parts.alpha);
+  return operation.Get<float>(parts.alpha);
 }
 
 // A convolution of images in two dims; those of one have a row.
@@ -104,10 +115,12 @@ void RunConvolution(const GraphObject& operation, GraphTensors& tensors) {
     const double *a = tensors.Read(first).values.data(), *b = tensors.Read(second).values.data();
     Numbers numbers(DimsOf(result));
     double* sums = numbers.values.data();
+    const double alpha = AlphaOf(operation, parts);
     ForEachRow(g, [&](int64_t x, int64_t column, int64_t y, int64_t w, int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i)
         add(sums, a, b, x * g.x[3] + column + i * g.strides[1], y * g.y[3] + i, w);
     });
+    for (double& number : numbers.values) number *= alpha;
     tensors.Write(result, std::move(numbers));
   };
   using Place = int64_t;
