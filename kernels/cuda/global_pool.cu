@@ -14,12 +14,16 @@ class GlobalPool : public Kernel {
     ONWARD_ASSIGN_OR_RETURN(const Dims output, GlobalPoolDims(x));
     context.SetOutput(0, output);
     constexpr uint64_t kBatchAndChannels = 3;
-    return BuildReducePlan(x, ~kBatchAndChannels, context.NewState<ReducePlan>());
+    auto* plan = context.NewState<ReducePlan>();
+    ONWARD_RETURN_IF_ERROR(BuildReducePlan(x, ~kBatchAndChannels, plan));
+    context.SetScratch(ReduceScratch(*plan));
+    return absl::OkStatus();
   }
   absl::Status Run(RunContext& context) const override {
     const ReducePlan plan = ReducePlanOf(context);
     if (plan.kept_count == 0) return absl::OkStatus();
-    return launch_(context.input(0).data, context.output(0).data, plan, StreamOf(context));
+    return launch_(context.input(0).data, context.output(0).data, context.scratch<void>(), plan,
+                   StreamOf(context));
   }
 
  private:

@@ -83,7 +83,8 @@ __global__ void LogSumExpRows(const T* x, T* y, ReducePlan plan) {
 }
 
 template <typename T>
-absl::Status LaunchLogSumExp(const void* x, void* y, const ReducePlan& plan, cudaStream_t stream) {
+absl::Status LaunchLogSumExp(const void* x, void* y, void*, const ReducePlan& plan,
+                             cudaStream_t stream) {
   const bool wide = AreWide(plan.kept_count, plan.reduced_count);
   return Launch(wide ? LogSumExpRows<T, true> : LogSumExpRows<T, false>,
                 RowBlocks(plan.kept_count, wide), kThreads, 0, stream, static_cast<const T*>(x),
@@ -95,13 +96,17 @@ class Reduce : public Kernel {
   Reduce(LaunchReducePlan launch, ReduceAttributes attributes, bool keeps_one)
       : launch_(launch), attributes_(attributes), keeps_one_(keeps_one) {}
   absl::Status Bind(BindContext& context) const override {
-    return BindReduce(context, attributes_, keeps_one_);
+    ONWARD_RETURN_IF_ERROR(BindReduce(context, attributes_, keeps_one_));
+    if (const auto* plan = static_cast<const ReducePlan*>(context.state()))
+      context.SetScratch(ReduceScratch(*plan));
+    return absl::OkStatus();
   }
   absl::Status Run(RunContext& context) const override {
     const ReducePlan plan = ReducePlanOf(context);
     if (plan.kept_count == 0) return absl::OkStatus();
     if (plan.keeps_elements) return CopyInput(context);
-    return launch_(context.input(0).data, context.output(0).data, plan, StreamOf(context));
+    return launch_(context.input(0).data, context.output(0).data, context.scratch<void>(), plan,
+                   StreamOf(context));
   }
   uint64_t host_inputs() const override { return 2; }  // the axes
 

@@ -51,6 +51,29 @@ TEST(EmulatedReduce, IsTheCpus) {
   }
 }
 
+// Few outputs of many elements, which are cut into parts: rows, columns and axes between others.
+TEST(EmulatedReduce, InPartsIsTheCpus) {
+  const ReduceCase cases[] = {
+      {{30011}, {0}, {1}},
+      {{2, 9001}, {1}, {2, 1}},
+      {{1030, 40}, {0}, {1, 40}},
+      {{3, 300, 7, 30}, {1, 3}, {3, 1, 7, 1}},
+      {{2, 300, 5}, {0, 1}, {1, 1, 5}},
+  };
+  for (const DType dtype : {DType::kFloat32, DType::kFloat64, DType::kInt64}) {
+    for (const ReduceCase& one : cases) {
+      for (const char* op : {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceL2"})
+        ExpectAsCpu(GraphOf(op, dtype, one), {Filled({dtype, one.x}, 1, false)},
+                    10 * ToleranceOf(dtype));
+    }
+  }
+  for (const DType dtype : {DType::kFloat16, DType::kBFloat16})
+    ExpectAsCpu(GraphOf("ReduceMean", dtype, cases[2]), {Filled({dtype, cases[2].x}, 1, false)},
+                10 * ToleranceOf(dtype));
+  ExpectAsCpu(GraphOf("ReduceMax", DType::kFloat32, cases[0]),
+              {Filled({DType::kFloat32, cases[0].x}, 3, true)}, 0);
+}
+
 TEST(EmulatedReduce, NaNsAndInfinitiesAreTheCpus) {
   for (const ReduceCase& one : Cases()) {
     for (const char* op :
