@@ -1,6 +1,7 @@
 // ScatterElements and ScatterND. Updates of one place come in the order of their indices, so that
 // sums and what an index that repeats leaves do not depend on chance.
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "kernels/binary_functors.h"
@@ -9,7 +10,7 @@
 #include "kernels/cuda/elements.cuh"
 #include "kernels/cuda/fault.cuh"
 #include "kernels/cuda/kernel_list.h"
-#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/rows.cuh"
 
 namespace onward::kernels::cuda {
 namespace {
@@ -58,32 +59,79 @@ __global__ void ScatterLines(const Index* indices, const T* updates, T* out, Lin
   }
 }
 
-// ScatterNDPlan with what it points at. A thread has one element of the rows that a part of the
-// places takes: it looks at all indices, in order, and leaves those of other parts alone.
+// ScatterNDPlan with what it points at. A warp has 32 neighbouring elements of the rows that a part
+// of the places takes: parts are a power of two, and a place's is the end of its number.
 struct Places {
   int depth = 0;
   int64_t rows = 0, inner = 0, parts = 1;
   int64_t dims[kMostAxes] = {}, strides[kMostAxes] = {};
+
+  __host__ __device__ int64_t chunks() const { return (inner + kWarp - 1) / kWarp; }
 };
 
-template <typename T, typename Op>
-__global__ void ScatterPlaces(const int64_t* indices, const T* updates, T* out, Places places,
-                              DeviceFaultSite fault) {
-  const int64_t count = places.inner * places.parts;
-  for (int64_t i = GlobalIndex(); i < count; i += GlobalSize()) {
-    const int64_t part = i / places.inner, element = i - part * places.inner;
-    for (int64_t row = 0; row < places.rows; ++row) {
-      int64_t at = 0;
-      bool fits = true;
-      for (int d = 0; d < places.depth && fits; ++d) {
-        const int64_t position = row * places.depth + d;
-        const int64_t along = CheckedIndex(fault, position, indices[position], places.dims[d]);
-        fits = along >= 0;
-        at += along * places.strides[d];
-      }
-      if (!fits || at / places.inner % places.parts != part) continue;
-      Op::Apply(out[at + element], updates[row * places.inner + element]);
+// The number of each row's place; -1 where there is none.
+__global__ void FindPlaces(const int64_t* indices, int64_t* found, Places places,
+                           DeviceFaultSite fault) {
+  for (int64_t row = GlobalIndex(); row < places.rows; row += GlobalSize()) {
+    int64_t at = 0;
+    for (int d = 0; d < places.depth && at >= 0; ++d) {
+      const int64_t position = row * places.depth + d;
+      const int64_t along = CheckedIndex(fault, position, indices[position], places.dims[d]);
+      at = along < 0 ? -1 : at + along * places.strides[d];
     }
+    found[row] = at < 0 ? -1 : at / places.inner;
+  }
+}
+
+// One element of `out`, which stays in a register while updates of its place follow each other.
+template <typename T, typename Op>
+struct HeldElement {
+  T* place = nullptr;
+  T value;
+
+  __device__ void Apply(T* to, T update) {
+    if (to != place) {
+      Put();
+      place = to;
+      value = *to;
+    }
+    Op::Apply(value, update);
+  }
+  __device__ void Put() const {
+    if (place != nullptr) *place = value;
+  }
+};
+
+// Lanes look at 32 places at a time, and a warp does the updates of its part in order.
+template <typename T, typename Op>
+__global__ void ScatterPlaces(const int64_t* found, const T* updates, T* out, Places places) {
+  constexpr int kAtOnce = 4;  // updates that are read before the first is applied
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  const int64_t works = places.chunks() * places.parts;
+  for (int64_t i = GlobalIndex() / kWarp; i < works; i += GlobalSize() / kWarp) {
+    const int64_t part = i & (places.parts - 1), element = i / places.parts * kWarp + lane;
+    const bool inside = element < places.inner;
+    HeldElement<T, Op> held;
+    for (int64_t first = 0; first < places.rows; first += kWarp) {
+      const int64_t place = first + lane < places.rows ? found[first + lane] : -1;
+      unsigned rows = __ballot_sync(~0u, place >= 0 && (place & (places.parts - 1)) == part);
+      while (rows != 0) {
+        T* to[kAtOnce];
+        T taken[kAtOnce];
+#pragma unroll
+        for (int k = 0; k < kAtOnce; ++k) {
+          const int source = rows == 0 ? 0 : __ffs(static_cast<int>(rows)) - 1;
+          const int64_t begin = __shfl_sync(~0u, place, source) * places.inner + element;
+          to[k] = rows != 0 && inside ? out + begin : nullptr;
+          if (to[k] != nullptr) taken[k] = updates[(first + source) * places.inner + element];
+          rows &= rows - 1;
+        }
+#pragma unroll
+        for (int k = 0; k < kAtOnce; ++k)
+          if (to[k] != nullptr) held.Apply(to[k], taken[k]);
+      }
+    }
+    held.Put();
   }
 }
 
@@ -105,9 +153,13 @@ absl::Status LaunchLines(const RunContext& context, const Lines& lines) {
 
 template <typename T, typename Op>
 absl::Status LaunchPlaces(const RunContext& context, const Places& places) {
-  return Launch(ScatterPlaces<T, Op>, Blocks(places.inner * places.parts), kThreads, 0,
-                StreamOf(context), context.in<int64_t>(1), context.in<T>(2), context.out<T>(0),
-                places, context.services()->device_fault());
+  auto* found = context.scratch<int64_t>();
+  ONWARD_RETURN_IF_ERROR(Launch(FindPlaces, Blocks(places.rows), kThreads, 0, StreamOf(context),
+                                context.in<int64_t>(1), found, places,
+                                context.services()->device_fault()));
+  return Launch(ScatterPlaces<T, Op>, RowBlocks(places.chunks() * places.parts, false), kThreads, 0,
+                StreamOf(context), static_cast<const int64_t*>(found), context.in<T>(2),
+                context.out<T>(0), places);
 }
 
 template <typename T, typename Op>
@@ -184,9 +236,12 @@ class ScatterND : public Kernel {
   explicit ScatterND(Loops loops) : loops_(loops) {}
   absl::Status Bind(BindContext& context) const override {
     ONWARD_RETURN_IF_ERROR(BindScatterND(context));
-    if (context.input_dims(0).size() <= kMostAxes) return absl::OkStatus();
-    return absl::UnimplementedError(
-        "more axes than the device's ScatterND takes; use --provider cpu");
+    if (context.input_dims(0).size() > kMostAxes)
+      return absl::UnimplementedError(
+          "more axes than the device's ScatterND takes; use --provider cpu");
+    if (const auto* plan = static_cast<const ScatterNDPlan*>(context.state()))
+      context.SetScratch(plan->rows * static_cast<int64_t>(sizeof(int64_t)));
+    return absl::OkStatus();
   }
   absl::Status Run(RunContext& context) const override {
     ONWARD_RETURN_IF_ERROR(CopyInput(context));
@@ -196,9 +251,12 @@ class ScatterND : public Kernel {
     places.depth = static_cast<int>(plan.depth);
     places.rows = plan.rows;
     places.inner = plan.inner;
-    // Enough threads to fill a large device, and a part for each row at most.
-    constexpr int64_t kThreadsWanted = int64_t{1} << 17;
-    places.parts = std::clamp<int64_t>(kThreadsWanted / plan.inner, 1, plan.rows);
+    // Enough warps to fill a large device, and a part for each row at most.
+    constexpr uint64_t kWarpsWanted = 8192;
+    const auto rows = static_cast<uint64_t>(plan.rows),
+               chunks = static_cast<uint64_t>(places.chunks());
+    places.parts =
+        static_cast<int64_t>(std::bit_floor(std::clamp<uint64_t>(kWarpsWanted / chunks, 1, rows)));
     for (int d = 0; d < places.depth; ++d) {
       places.dims[d] = plan.dims[d];
       places.strides[d] = plan.strides[d];

@@ -81,6 +81,9 @@ cudaError_t LaunchWith(const cudaLaunchConfig_t* config, void (*kernel)(Paramete
 inline void __syncthreads() { onward::emulated_cuda::SyncBlock(); }
 inline void __syncwarp(unsigned mask = ~0u) { onward::emulated_cuda::SyncWarp(mask); }
 inline int __popc(unsigned bits) { return std::popcount(bits); }
+inline int __ffs(int bits) {
+  return bits == 0 ? 0 : std::countr_zero(static_cast<unsigned>(bits)) + 1;
+}
 inline unsigned __ballot_sync(unsigned mask, int value) {
   return onward::emulated_cuda::Ballot(mask, value != 0);
 }

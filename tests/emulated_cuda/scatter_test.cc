@@ -55,6 +55,7 @@ TEST(EmulatedScatterND, IsTheCpus) {
                                {{50, 33}, {200, 1}, {200, 33}, 0},
                                {{3, 5, 7}, {4, 60, 2}, {4, 60, 7}, 0},
                                {{3, 5}, {900, 2}, {900}, 0},
+                               {{300, 2, 70}, {400, 1}, {400, 2, 70}, 0},
                                {{4, 3}, {0, 1}, {0, 3}, 0}};
   for (const DType dtype : {DType::kFloat32, DType::kBFloat16, DType::kInt32}) {
     for (const char* reduction : kReductions) {
