@@ -73,6 +73,18 @@ CudnnGraph ConvGraph(const ConvSizes& sizes, DType dtype, const ConvEnd& end) {
   return graph;
 }
 
+CudnnGraph ConvImageGradientGraph(const ConvSizes& sizes, DType dtype) {
+  const cudnnDataType_t type = CudnnType(dtype);
+  CudnnGraph graph;
+  const int dy = AddContiguous(graph, type, ResultsOf(sizes));
+  const int w = AddContiguous(graph, type, FiltersOf(sizes));
+  const Dims images = ImagesOf(sizes);
+  const int dx = graph.AddConvolution(GraphOperation::Kind::kConvolutionImages, {dy, w},
+                                      AxesOf(sizes), CudnnSumType(dtype), images);
+  graph.SetMemory(dx, type, Strides(images));
+  return graph;
+}
+
 CudnnGraph ConvWeightGradientGraph(const ConvSizes& sizes, DType dtype) {
   const cudnnDataType_t type = CudnnType(dtype);
   CudnnGraph graph;

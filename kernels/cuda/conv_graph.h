@@ -25,6 +25,8 @@ absl::Status CheckConvSizes(const ConvSizes& sizes);
 
 // Memory: X, W, the bias and the residual where `end` has them, Y.
 CudnnGraph ConvGraph(const ConvSizes& sizes, DType dtype, const ConvEnd& end);
+// Memory: dY, W, dX.
+CudnnGraph ConvImageGradientGraph(const ConvSizes& sizes, DType dtype);
 // Memory: dY, X, dW.
 CudnnGraph ConvWeightGradientGraph(const ConvSizes& sizes, DType dtype);
 

@@ -24,6 +24,7 @@ KernelList ControlFlowKernels();
 KernelList ConstantOfShapeKernels();
 KernelList ConvKernels();
 KernelList ConvTransposeKernels();
+KernelList SideBySideConvTransposeKernels();
 KernelList ConvWeightGradientKernels();
 KernelList CopyKernels();
 KernelList CumulativeKernels();

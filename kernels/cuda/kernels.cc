@@ -29,6 +29,7 @@ constexpr Family kFamilies[] = {
     cuda::PointwiseConvKernels,
     cuda::DepthwiseConvKernels,
     cuda::ConvKernels,
+    cuda::SideBySideConvTransposeKernels,
     cuda::ConvTransposeKernels,
     cuda::ConvWeightGradientKernels,
     cuda::CopyKernels,

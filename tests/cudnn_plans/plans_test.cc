@@ -173,8 +173,10 @@ TEST_P(CudnnPlans, TakeConvolutionsAndTheirGradients) {
         const PlanDemands demands = ConvDemands(dtype, precision);
         const auto plan = Plan(ConvGraph(shape.sizes, dtype, {}), demands);
         EXPECT_TRUE(plan.ok()) << plan.status();
-        const auto gradient = Plan(ConvWeightGradientGraph(shape.sizes, dtype), demands);
-        EXPECT_TRUE(gradient.ok()) << gradient.status();
+        for (const auto& graph_of : {ConvImageGradientGraph, ConvWeightGradientGraph}) {
+          const auto gradient = Plan(graph_of(shape.sizes, dtype), demands);
+          EXPECT_TRUE(gradient.ok()) << gradient.status();
+        }
       }
     }
   }
