@@ -24,7 +24,7 @@ SCRIPT, BUILD = map(pathlib.Path, sys.argv[1:3])
 # Kernels that other tests compiled, and none among the user's.
 os.environ.setdefault("ONWARD_KERNEL_CACHE", str(BUILD.resolve() / "emulated_cuda/kernels"))
 PARTS = ("Machine", "Tests labelled gpu", "The standard's cases", "compute-sanitizer", "Matrix products", "Models",
-         "Operators", "Kernels")
+         "Training", "Operators", "Kernels")
 
 # A program of two tests, the first of which ends the process.
 ENDS = """#!/bin/sh
@@ -88,6 +88,8 @@ class Rehearsal(unittest.TestCase):
         self.assertRegex(text, r"\| Tests labelled gpu \| [1-9]\d* passed, 0 failed")
         self.assertIn("1 of 2 cases pass. 0 pass on the CPU alone", text)
         self.assertRegex(text, r"\| float32 \| 24 x 16 x 16 \| \d")
+        self.assertRegex(text, r"\| gpt2_124M \| tokens/s \| \d+ \| [\d.]+ \| \d")
+        self.assertRegex(text, r"\| resnet50 \| images/s \| \d+ \| [\d.]+ \| \d")
         self.assertRegex(text, r"\| Sigmoid \| float32 \| 16 x 32 \| ([\d.]+ \| 1|below)")
         self.assertIn("compute-sanitizer needs a GPU", text)
         self.assertFalse([line for line in text.splitlines() if len(line) > 120 and not line.startswith("|")])

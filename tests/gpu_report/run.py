@@ -7,6 +7,7 @@ import correctness
 import device
 import kernels
 import speed
+import training
 from machine import Clock, Machine
 from page import Page
 
@@ -26,6 +27,7 @@ PARTS = [
     Part("sanitizer", "compute-sanitizer", correctness.sanitizer, 100),
     Part("products", "Matrix products", speed.products, 120),
     Part("models", "Models", speed.models, 150),
+    Part("training", "Training", training.measured, 200),
     Part("operators", "Operators", speed.operators, 120),
     Part("kernels", "Kernels", kernels.slowest, 60),
 ]
