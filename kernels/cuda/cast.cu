@@ -4,7 +4,7 @@
 #include "kernels/cuda/copy_input.h"
 #include "kernels/cuda/elements.cuh"
 #include "kernels/cuda/kernel_list.h"
-#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/packs.cuh"
 
 namespace onward::kernels::cuda {
 namespace {
@@ -27,23 +27,42 @@ __device__ To Narrowed(double value) {
 #endif
 }
 
-template <typename From, typename To>
-__global__ void CastLoop(const From* in, To* out, int64_t count) {
-  for (int64_t i = GlobalIndex(); i < count; i += GlobalSize()) {
-    if constexpr (std::is_same_v<From, double> && kIsNarrowFloat<To>) {
-      out[i] = Narrowed<To>(in[i]);
-    } else {
-      out[i] = Rounded<To>(Convert<ComputeType<To>>(Load(in[i])));
-    }
+template <typename To, typename From>
+__device__ To CastElement(From element) {
+  if constexpr (std::is_same_v<From, double> && kIsNarrowFloat<To>) {
+    return Narrowed<To>(element);
+  } else {
+    return Rounded<To>(Convert<ComputeType<To>>(Load(element)));
   }
+}
+
+// Elements of the same width in place: what a thread writes, it alone reads.
+template <typename From, typename To, int kPack>
+__global__ void CastLoop(const From* in, To* out, int64_t count) {
+  const int64_t packs = count / kPack;
+  for (int64_t p = GlobalIndex(); p < packs; p += GlobalSize()) {
+    const Pack<From, kPack> from = LoadPack<kPack>(in + p * kPack);
+    Pack<To, kPack> to;
+#pragma unroll
+    for (int i = 0; i < kPack; ++i) to.elements[i] = CastElement<To>(from.elements[i]);
+    StorePack(to, out + p * kPack);
+  }
+  for (int64_t i = packs * kPack + GlobalIndex(); i < count; i += GlobalSize())
+    out[i] = CastElement<To>(in[i]);
 }
 
 using LaunchLoop = absl::Status (*)(const void* in, void* out, int64_t count, cudaStream_t stream);
 
 template <typename From, typename To>
 absl::Status LaunchCast(const void* in, void* out, int64_t count, cudaStream_t stream) {
-  return Launch(CastLoop<From, To>, Blocks(count), kThreads, 0, stream,
-                static_cast<const From*>(in), static_cast<To*>(out), count);
+  const auto* from = static_cast<const From*>(in);
+  auto* to = static_cast<To*>(out);
+  // Packs among floats, as mixed precision casts whole tensors.
+  constexpr int kPack = std::is_integral_v<From> || std::is_integral_v<To> ? 1 : kPackOf<From, To>;
+  if (kPack > 1 && ArePackAligned({in, out}))
+    return Launch(CastLoop<From, To, kPack>, Blocks((count + kPack - 1) / kPack), kThreads, 0,
+                  stream, from, to, count);
+  return Launch(CastLoop<From, To, 1>, Blocks(count), kThreads, 0, stream, from, to, count);
 }
 
 class Cast : public Kernel {

@@ -19,6 +19,7 @@ struct Line {
 // Lines of neighbours: split.inner is 1.
 template <bool kWide>
 struct RowLines : RowThreads<kWide> {
+  static constexpr bool kNeighbours = true;
   // Calls f(line) for the threads of a line at once.
   template <typename F>
   __device__ static void ForEach(const AxisSplit& split, F&& f) {
@@ -30,6 +31,7 @@ struct RowLines : RowThreads<kWide> {
 
 // Lines that lie side by side: a block takes neighbouring ones.
 struct ColumnLines {
+  static constexpr bool kNeighbours = false;
   __device__ static int count() { return kStripes; }
   __device__ static int index() { return static_cast<int>(threadIdx.y); }
   template <typename F, typename C>

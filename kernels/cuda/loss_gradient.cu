@@ -5,7 +5,44 @@
 namespace onward::kernels::cuda {
 namespace {
 
-// `dx` may be the scores: a thread writes only what it alone reads.
+template <typename T>
+struct LineGradient {
+  using C = ComputeType<T>;
+  Normalizer<C> normalizer;
+  C given;  // the gradient of the label's loss
+  int64_t label;
+
+  __device__ T Of(T score, int64_t c) const {
+    const C softmax = std::exp(Load(score) - normalizer.top - normalizer.log_sum);
+    return Rounded<T>(given * (c == label ? softmax - C(1) : softmax));
+  }
+};
+
+// Lines of neighbours in packs, where those of x and dx begin at the same element.
+template <typename Lines, typename T>
+__device__ void StoreRow(const LineGradient<T>& gradient, const T* x, T* dx, int64_t count) {
+  constexpr int kPack = kPackOf<T>;
+  const PackedPart<kPack> packed(x, count);
+  if (PackedPart<kPack>(dx, count).begin != packed.begin) {
+    for (int64_t c = Lines::index(); c < count; c += Lines::count()) dx[c] = gradient.Of(x[c], c);
+    return;
+  }
+  const int64_t edges = packed.begin + count - packed.end;
+  for (int64_t i = Lines::index(); i < edges; i += Lines::count()) {
+    const int64_t c = i < packed.begin ? i : i - packed.begin + packed.end;
+    dx[c] = gradient.Of(x[c], c);
+  }
+  const int64_t stride = static_cast<int64_t>(kPack) * Lines::count();
+#pragma unroll 4
+  for (int64_t c = packed.begin + kPack * Lines::index(); c < packed.end; c += stride) {
+    Pack<T, kPack> pack = LoadPack<kPack>(x + c);
+#pragma unroll
+    for (int e = 0; e < kPack; ++e) pack.elements[e] = gradient.Of(pack.elements[e], c + e);
+    StorePack(pack, dx + c);
+  }
+}
+
+// `dx` may be the scores: what a thread writes, it alone reads.
 template <typename T, typename Lines>
 __global__ void GradientOfScores(const T* scores, Labels labels, const T* dy, T* dx,
                                  AxisSplit split, DeviceFaultSite fault) {
@@ -14,14 +51,14 @@ __global__ void GradientOfScores(const T* scores, Labels labels, const T* dy, T*
     const T* x = scores + line.first;
     const Normalizer<C> n = NormalizerOf<Lines>(x, line.count, split.inner);
     if (line.number < 0) return;
-    const int64_t label = labels[line.number];
-    if (Lines::index() == 0 && (label < 0 || label >= split.count))
-      ReportBadIndex(fault, line.number, label, split.count);
-    const C given = Load(dy[line.number]);
-    for (int64_t c = Lines::index(); c < line.count; c += Lines::count()) {
-      const int64_t at = c * split.inner;
-      const C softmax = std::exp(Load(x[at]) - n.top - n.log_sum);
-      dx[line.first + at] = Rounded<T>(given * (c == label ? softmax - C(1) : softmax));
+    const LineGradient<T> gradient = {n, Load(dy[line.number]), labels[line.number]};
+    if (Lines::index() == 0 && (gradient.label < 0 || gradient.label >= split.count))
+      ReportBadIndex(fault, line.number, gradient.label, split.count);
+    if constexpr (Lines::kNeighbours) {
+      StoreRow<Lines>(gradient, x, dx + line.first, line.count);
+    } else {
+      for (int64_t c = Lines::index(); c < line.count; c += Lines::count())
+        dx[line.first + c * split.inner] = gradient.Of(x[c * split.inner], c);
     }
   });
 }

@@ -40,8 +40,8 @@ Dims LabelsOf(const Dims& scores) {
 }
 
 // Rows of warps and of blocks, columns, several axes, none.
-const Dims kScores[] = {{3, 5},      {1, 1},          {2, 1500}, {70, 33},     {2, 7, 4},
-                        {1, 40, 70}, {2, 3, 5, 2, 2}, {0, 4},    {3, 4, 0, 2}, {2, 300, 2}};
+const Dims kScores[] = {{3, 5},          {1, 1}, {2, 1500},    {70, 33},    {2, 7, 4}, {1, 40, 70},
+                        {2, 3, 5, 2, 2}, {0, 4}, {3, 4, 0, 2}, {2, 300, 2}, {3, 4099}};
 
 // Every reduction with and without weights; ignored labels are some or none, by turns.
 void ExpectLosses(const char* op, const Dims& dims, DType dtype, bool log_prob) {
@@ -110,6 +110,22 @@ TEST(EmulatedLosses, ScoresThatAreNotFinite) {
                     " z) { y, z = SoftmaxCrossEntropyLoss <reduction = \"none\"> (a, b) }"),
                 inputs, 1e-9);
   }
+}
+
+// Classes that a mask has taken out, whole packs of them at the begin of a row and at its end.
+TEST(EmulatedLosses, ClassesWithoutAProbability) {
+  const Dims dims = {4, 9001}, labels = {4};
+  Tensor scores = Filled({DType::kFloat32, dims}, 1, false);
+  for (int64_t i = 0; i < scores.num_elements(); ++i) {
+    const int64_t c = i % dims[1];
+    if (c < 4100 || c > 7003 || c % 3 == 0)
+      scores.mutable_data<float>()[i] = -std::numeric_limits<float>::infinity();
+  }
+  const Tensor classes = Tensor::Of<int64_t>(labels, {4100, 4102, 5000, 7003});
+  ExpectAsCpu("(float[4] y) { y = SoftmaxCrossEntropyLoss <reduction = \"none\"> (a, b) }",
+              {scores, classes}, 1e-5);
+  ExpectAsCpu("(float[4, 9001] y) { y = onward.SoftmaxCrossEntropyLossGradient (a, b, c) }",
+              {scores, classes, Filled({DType::kFloat32, labels}, 3, false)}, 1e-5);
 }
 
 TEST(EmulatedLosses, ALabelThatIsNoClassIsAnError) {
