@@ -6,10 +6,10 @@
 namespace onward {
 
 std::vector<onnx::OpSchema> GradientSchemas() {
-  return FormulaSchemas(
-      kOnwardDomain,
-      {gradients::ActivationOps, gradients::AttentionOps, gradients::BatchNormalizationOps,
-       gradients::ConvOps, gradients::LossOps, gradients::PoolOps, gradients::RecurrentOps});
+  return FormulaSchemas(kOnwardDomain, {gradients::ActivationOps, gradients::AttentionOps,
+                                        gradients::BatchNormalizationOps, gradients::ConvOps,
+                                        gradients::LayerNormalizationOps, gradients::LossOps,
+                                        gradients::PoolOps, gradients::RecurrentOps});
 }
 
 }  // namespace onward

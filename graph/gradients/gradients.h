@@ -17,6 +17,7 @@ std::vector<FormulaOp> ActivationOps();
 std::vector<FormulaOp> AttentionOps();
 std::vector<FormulaOp> BatchNormalizationOps();
 std::vector<FormulaOp> ConvOps();
+std::vector<FormulaOp> LayerNormalizationOps();
 std::vector<FormulaOp> LossOps();
 std::vector<FormulaOp> PoolOps();
 std::vector<FormulaOp> RecurrentOps();

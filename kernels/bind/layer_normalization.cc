@@ -67,4 +67,22 @@ absl::Status BindLayerNormalization(BindContext& context, int64_t axis, bool add
   return absl::OkStatus();
 }
 
+absl::StatusOr<LayerRows> BindLayerNormalizationGradient(BindContext& context) {
+  ONWARD_ASSIGN_OR_RETURN(const LayerRows rows, BindLayerRows(context, -1));
+  const DimsView x = context.input_dims(0), scale = context.input_dims(1),
+                 dy = context.input_dims(2);
+  if (dy != x) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("dY is ", DimsString(dy), ", X ", DimsString(x)));
+  }
+  if (scale.size() != 1 || scale[0] != rows.columns) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("scale is ", DimsString(scale), ", a row of X ", DimsString({rows.columns})));
+  }
+  for (int i = 1; i < 3; ++i) {
+    if (context.has_output(i)) context.SetOutput(i, {rows.columns});
+  }
+  return rows;
+}
+
 }  // namespace onward::kernels

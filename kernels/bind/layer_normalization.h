@@ -35,4 +35,8 @@ struct LayerPlan : LayerRows {
 // with `adds`, the sum's second operand behind X, and outputs Y and the sum.
 absl::Status BindLayerNormalization(BindContext& context, int64_t axis, bool adds = false);
 
+// The same for the gradient over the last axis: inputs X, scale [columns], dY as X; outputs as X,
+// and, where there are any, [columns] for scale and bias.
+absl::StatusOr<LayerRows> BindLayerNormalizationGradient(BindContext& context);
+
 }  // namespace onward::kernels

@@ -41,6 +41,7 @@ KernelList GridSampleKernels();
 KernelList GroupNormalizationKernels();
 KernelList IdentityKernels();
 KernelList LpPoolKernels();
+KernelList LayerNormalizationGradientKernels();
 KernelList LossGradientKernels();
 KernelList LossKernels();
 KernelList LrnKernels();

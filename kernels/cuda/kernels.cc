@@ -45,6 +45,7 @@ constexpr Family kFamilies[] = {
     cuda::GroupNormalizationKernels,
     cuda::IdentityKernels,
     cuda::LpPoolKernels,
+    cuda::LayerNormalizationGradientKernels,
     cuda::LossGradientKernels,
     cuda::LossKernels,
     cuda::LrnKernels,

@@ -141,6 +141,24 @@ TEST(EmulatedRows, NormalizationsAreTheCpus) {
   }
 }
 
+// Rows of a warp, of a block and of more than a block holds; packs and none; more rows than blocks.
+TEST(EmulatedRows, GradientsOfLayerNormalizationAreTheCpus) {
+  const Dims shapes[] = {{3, 5},    {2, 3, 33}, {2, 1024},  {70, 64}, {3, 1100},
+                         {2, 8192}, {2, 9001},  {2100, 12}, {3, 1},   {0, 3}};
+  for (const DType kept : kFloats) {
+    const DType dtype = kept == DType::kFloat64 ? kept : DType::kFloat32;
+    for (const Dims& dims : shapes) {
+      const Operand x = {kept, dims}, dy = {dtype, dims}, column = {dtype, {dims.back()}};
+      const std::vector<Tensor> inputs = {Filled(x, 1, false), Filled(column, 2, false),
+                                          Filled(dy, 3, false)};
+      const std::string op = "onward.LayerNormalizationGradient <epsilon = 0.01> (a, b, c)";
+      ExpectAsCpu(absl::StrCat("(", TextOf(dy), " dx, ", TextOf(column), " ds, ", TextOf(column),
+                               " db) { dx, ds, db = ", op, " }"),
+                  inputs, dtype == DType::kFloat64 ? 1e-9 : 5e-4);
+    }
+  }
+}
+
 TEST(EmulatedRows, NormalizationsOfSumsAreTheCpus) {
   const LayerCase cases[] = {{{0, 3}, -1, {3}, {3}},
                              {{3, 33}, 1, {33}, {33}},

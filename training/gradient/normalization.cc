@@ -2,6 +2,7 @@
 //   dx = (g - mean(g) - n mean(g n)) / deviation,
 // the means over what was normalised together. 16-bit floats are computed in float.
 #include "absl/strings/str_cat.h"
+#include "graph/ops/onward_schemas.h"
 #include "onward/status.h"
 #include "training/gradient/families.h"
 #include "training/gradient/parts.h"
@@ -43,9 +44,34 @@ absl::StatusOr<Axes> AxesFrom(const Expr& x, int64_t axis) {
   return axes;
 }
 
+// The fused op has rows of the last axis, a scale for each of their elements, and nothing that
+// flows back into the statistics.
+bool TakesFused(const GradientScope& s, const Axes& axes) {
+  const auto &x = s.input(0).type().shape, &scale = s.input(1).type().shape;
+  const int outputs = static_cast<int>(s.node().outputs.size());
+  for (int i = 1; i < 3 && i < outputs; ++i)
+    if (s.upstream(i).valid()) return false;
+  return s.allow_onward_ops() && s.upstream(0).valid() && x && !x->empty() && scale &&
+         scale->size() == 1 && scale->front().SameAs(x->back()) && axes.size() == 1 &&
+         (axes[0] == -1 || axes[0] + 1 == static_cast<int64_t>(x->size()));
+}
+
+Gradients FusedLayerNormalization(const GradientScope& s) {
+  const std::vector<Expr> made =
+      Ops("LayerNormalizationGradient",
+          {Widened(s.input(0)), Widened(s.input(1)), Widened(s.upstream(0))}, 3,
+          {{"epsilon", s.attributes().Float("epsilon", 1e-5f)}}, kOnwardDomain);
+  std::vector<Expr> gradients = NoGradients(s);
+  for (int i = 0; i < 3; ++i)
+    if (s.has_input(i))
+      gradients[static_cast<size_t>(i)] = Like(made[static_cast<size_t>(i)], s.input(i));
+  return gradients;
+}
+
 // The other outputs are the mean and 1 / deviation.
 Gradients LayerNormalizationRule(const GradientScope& s) {
   ONWARD_ASSIGN_OR_RETURN(const Axes axes, AxesFrom(s.input(0), s.attributes().Int("axis", -1)));
+  if (TakesFused(s, axes)) return FusedLayerNormalization(s);
   const Expr x = Widened(s.input(0));
   const Normalized n(x, axes, s.attributes().Float("epsilon", 1e-5f));
   std::vector<Expr> gradients = NoGradients(s);

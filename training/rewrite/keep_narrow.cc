@@ -22,9 +22,9 @@ namespace {
 constexpr int64_t kLeastBytes = 64 * 1024;  // less does not pay for the rounding
 
 // Ops of the domain `onward` whose first input may be of 16 bits beside float32 ones.
-constexpr std::string_view kTakesNarrow[] = {"BatchNormalizationGradient", "ClipGradient",
-                                             "ConvWeightGradient", "MaxPoolGradient",
-                                             "ReluGradient"};
+constexpr std::string_view kTakesNarrow[] = {
+    "BatchNormalizationGradient", "ClipGradient",    "ConvWeightGradient",
+    "LayerNormalizationGradient", "MaxPoolGradient", "ReluGradient"};
 
 bool ReadsNarrow(const Node& node, ValueId value) {
   return node.domain == kOnwardDomain && node.subgraphs.empty() &&
