@@ -16,6 +16,23 @@ constexpr OpFacts kFacts[] = {
     {.op = "RequireShape", .domain = kOnwardDomain, .autocast = kFollow, .view = true},
 };
 
+// X with the dims that it must have, where these are known: a value that is compared with what gave
+// them has their names.
+void InferRequiredShape(onnx::InferenceContext& context) {
+  onnx::propagateShapeAndTypeFromFirstInput(context);
+  const onnx::AttributeProto* broadcasts = context.getAttribute("broadcasts");
+  const onnx::TensorShapeProto* expected = context.getSymbolicInput(1);
+  if ((broadcasts != nullptr && broadcasts->i() != 0) || expected == nullptr ||
+      !onnx::hasInputShape(context, 0))
+    return;
+  onnx::TensorShapeProto* dims = onnx::getOutputShape(context, 0);
+  if (dims->dim_size() != expected->dim_size()) return;  // an error when it runs
+  for (int i = 0; i < dims->dim_size(); ++i) {
+    if (expected->dim(i).has_dim_value() || expected->dim(i).has_dim_param())
+      *dims->mutable_dim(i) = expected->dim(i);
+  }
+}
+
 onnx::OpSchema Requirement(const char* op, const char* doc) {
   onnx::OpSchema schema(op, __FILE__, __LINE__);
   schema.SetDomain(kOnwardDomain).SinceVersion(1);
@@ -39,6 +56,7 @@ std::vector<onnx::OpSchema> RequireSchemas() {
   shape.Attr("message", "What is wrong and what to do.", onnx::AttributeProto::STRING, true);
   shape.Attr("broadcasts", "1: X broadcasts to `expected`, which stays as it is.",
              onnx::AttributeProto::INT, int64_t{0});
+  shape.TypeAndShapeInferenceFunction(InferRequiredShape);
   shape.Input(1, "expected", "Dims.", "tensor(int64)");
   shape.Input(2, "of", "Dims that the message shows.", "tensor(int64)", onnx::OpSchema::Optional);
   shape.TypeConstraint("T", onnx::OpSchema::all_tensor_types_ir14(), "Any tensor.");

@@ -29,10 +29,12 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeSameElements(const NodeSpec& spec) {
     if (on_device && (!spec.input_type(i).is_tensor() || spec.input_dtype(i) == DType::kString))
       return absl::UnimplementedError("only tensors of numbers lie on the device");
   }
-  for (const KernelEntry& entry : cpu::ReferenceIdentity()) {
-    if (entry.op != spec.node().op_type || entry.domain != spec.node().domain) continue;
-    ONWARD_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> host, entry.make(spec));
-    return std::make_unique<SameElements>(std::move(host), kHostInputs);
+  for (const KernelList list : {cpu::ReferenceIdentity(), cpu::ReferenceRequire()}) {
+    for (const KernelEntry& entry : list) {
+      if (entry.op != spec.node().op_type || entry.domain != spec.node().domain) continue;
+      ONWARD_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> host, entry.make(spec));
+      return std::make_unique<SameElements>(std::move(host), kHostInputs);
+    }
   }
   return absl::UnimplementedError("no host kernel computes the dims");
 }
@@ -41,6 +43,7 @@ constexpr KernelEntry kKernels[] = {
     {"onward", "After", "after_cuda", MakeSameElements<0>},  // nobody reads the token
     {"", "Flatten", "flatten_cuda", MakeSameElements<kShapesAndAxes>},
     {"", "Identity", "identity_cuda", MakeSameElements<kShapesAndAxes>},
+    {"onward", "RequireShape", "require_shape_cuda", MakeSameElements<kShapesAndAxes>},
     {"", "Reshape", "reshape_cuda", MakeSameElements<kShapesAndAxes>},
     {"", "Squeeze", "squeeze_cuda", MakeSameElements<kShapesAndAxes>},
     {"", "Unsqueeze", "unsqueeze_cuda", MakeSameElements<kShapesAndAxes>},
