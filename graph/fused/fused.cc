@@ -38,7 +38,7 @@ Expr Activated(const FormulaCall& call, const Expr& x, std::string_view prefix) 
 std::vector<onnx::OpSchema> FusedSchemas() {
   return FormulaSchemas(kOnwardDomain, {fused::ByteTableOps, fused::ConvOps, fused::ElementwiseOps,
                                         fused::LayoutOps, fused::MatMulOps, fused::NormalizationOps,
-                                        fused::PoolOps, fused::QuantizedConvOps});
+                                        fused::LossOps, fused::PoolOps, fused::QuantizedConvOps});
 }
 
 }  // namespace onward

@@ -24,6 +24,7 @@ std::vector<FormulaOp> ElementwiseOps();
 std::vector<FormulaOp> LayoutOps();
 std::vector<FormulaOp> MatMulOps();
 std::vector<FormulaOp> NormalizationOps();
+std::vector<FormulaOp> LossOps();
 std::vector<FormulaOp> PoolOps();
 std::vector<FormulaOp> QuantizedConvOps();
 

@@ -55,6 +55,8 @@ absl::StatusOr<int> SinkSmallConstants(Graph& graph, const PassOptions& options,
 absl::StatusOr<int> SinkConstants(Graph& graph, const PassOptions& options, int& budget);
 // Ops on 16-bit floats to float32 between casts, where excess precision is allowed.
 absl::StatusOr<int> WidenFloats(Graph& graph, const PassOptions& options, int& budget);
+// Losses over classes read scores of 16 bits themselves, and their gradients write them.
+absl::StatusOr<int> WidenLosses(Graph& graph, const PassOptions& options, int& budget);
 // Products of 8-bit integers with their scales, biases and zero points.
 absl::StatusOr<int> FuseQuantized(Graph& graph, const PassOptions& options, int& budget);
 // QuantizeLinear before what moves or chooses elements of dequantized values.

@@ -108,6 +108,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeLoss(const NodeSpec& spec) {
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeGradient(const NodeSpec& spec) {
   ONWARD_RETURN_IF_ERROR(CheckScores(spec));
+  if (spec.input_dtype(2) != DType::kFloat32)
+    return absl::UnimplementedError("float32 gradients of losses only");
   return MakeLossGradientKernel(GradientsFor(TargetOf(spec), kTargets));
 }
 

@@ -8,9 +8,10 @@
 namespace onward::kernels::cuda {
 namespace {
 
-template <typename T>
+// Scores of type S, losses and weights of type T.
+template <typename S, typename T>
 struct LossOperands {
-  const T* scores;
+  const S* scores;
   Labels labels;
   const T* weights;  // of the classes; may be null
   T* log_prob;       // of the scores' shape; may be null
@@ -21,8 +22,8 @@ struct LossOperands {
 };
 
 // Puts down the loss of label i. `log_probability(c)`: the logarithm of the probability of class c.
-template <typename T, typename LogProbability>
-__device__ void StoreLabelLoss(const LossOperands<T>& o, int64_t i, int64_t classes,
+template <typename S, typename T, typename LogProbability>
+__device__ void StoreLabelLoss(const LossOperands<S, T>& o, int64_t i, int64_t classes,
                                LogProbability&& log_probability) {
   const int64_t label = o.labels[i];
   double loss = 0, weight = 0;
@@ -42,11 +43,11 @@ __device__ void StoreLabelLoss(const LossOperands<T>& o, int64_t i, int64_t clas
   }
 }
 
-template <typename T, typename Lines>
-__global__ void LossesOfScores(LossOperands<T> o, AxisSplit split) {
-  using C = ComputeType<T>;
+template <typename S, typename T, typename Lines>
+__global__ void LossesOfScores(LossOperands<S, T> o, AxisSplit split) {
+  using C = ComputeType<S>;
   Lines::ForEach(split, [&](const Line& line) {
-    const T* x = o.scores + line.first;
+    const S* x = o.scores + line.first;
     const Normalizer<C> n = NormalizerOf<Lines>(x, line.count, split.inner);
     const auto log_probability = [&](int64_t c) {
       return Load(x[c * split.inner]) - n.top - n.log_sum;
@@ -62,7 +63,7 @@ __global__ void LossesOfScores(LossOperands<T> o, AxisSplit split) {
 
 // The scores are logarithms of probabilities.
 template <typename T>
-__global__ void LossesOfLogarithms(LossOperands<T> o, LossPlan plan) {
+__global__ void LossesOfLogarithms(LossOperands<T, T> o, LossPlan plan) {
   for (int64_t i = GlobalIndex(); i < plan.labels(); i += GlobalSize()) {
     const T* x = o.scores + plan.FirstScore(i);
     StoreLabelLoss(o, i, plan.classes, [&](int64_t c) { return Load(x[c * plan.positions]); });
@@ -99,8 +100,8 @@ __global__ void StoreLoss(const double* losses, const double* weights, int64_t c
   if (threadIdx.x == 0) *y = Rounded<T>(static_cast<ComputeType<T>>(mean ? sum / weight : sum));
 }
 
-template <typename T>
-absl::Status LaunchSums(const RunContext& context, const LossOperands<T>& o, int64_t labels) {
+template <typename S, typename T>
+absl::Status LaunchSums(const RunContext& context, const LossOperands<S, T>& o, int64_t labels) {
   const double *losses = o.losses, *weights = o.label_weights;
   const int64_t blocks = SumBlocks(labels);
   if (blocks > 1) {
@@ -117,27 +118,27 @@ absl::Status LaunchSums(const RunContext& context, const LossOperands<T>& o, int
 
 using LaunchLoss = absl::Status (*)(const RunContext& context, const LossAttributes& attributes);
 
-template <typename T, bool kSoftmax>
+template <typename S, typename T, bool kSoftmax>
 absl::Status LaunchLosses(const RunContext& context, const LossAttributes& attributes) {
   const auto& plan = context.state<LossPlan>();
   const int64_t labels = plan.labels();
   const bool sums = attributes.reduction != LossReduction::kNone;
   double* scratch = context.scratch<double>();
-  const LossOperands<T> o = {context.in<T>(0),
-                             Labels(context.input(1)),
-                             context.has_input(2) ? context.in<T>(2) : nullptr,
-                             context.has_output(1) ? context.out<T>(1) : nullptr,
-                             sums ? nullptr : context.out<T>(0),
-                             scratch,
-                             scratch + labels,
-                             attributes,
-                             context.services()->device_fault()};
+  const LossOperands<S, T> o = {context.in<S>(0),
+                                Labels(context.input(1)),
+                                context.has_input(2) ? context.in<T>(2) : nullptr,
+                                context.has_output(1) ? context.out<T>(1) : nullptr,
+                                sums ? nullptr : context.out<T>(0),
+                                scratch,
+                                scratch + labels,
+                                attributes,
+                                context.services()->device_fault()};
   if (labels > 0) {
     if constexpr (kSoftmax) {
       const AxisSplit split = SplitOf(plan);
       ONWARD_RETURN_IF_ERROR(
-          LaunchLines(LossesOfScores<T, RowLines<false>>, LossesOfScores<T, RowLines<true>>,
-                      LossesOfScores<T, ColumnLines>, split, StreamOf(context), o, split));
+          LaunchLines(LossesOfScores<S, T, RowLines<false>>, LossesOfScores<S, T, RowLines<true>>,
+                      LossesOfScores<S, T, ColumnLines>, split, StreamOf(context), o, split));
     } else {
       ONWARD_RETURN_IF_ERROR(
           Launch(LossesOfLogarithms<T>, Blocks(labels), kThreads, 0, StreamOf(context), o, plan));
@@ -164,19 +165,34 @@ class Loss : public Kernel {
   LossAttributes attributes_;
 };
 
-template <bool kSoftmax>
-absl::StatusOr<std::unique_ptr<Kernel>> MakeLoss(const NodeSpec& spec) {
-  LaunchLoss launch = nullptr;
-  DispatchDType(FloatTypes(), spec.input_dtype(0),
-                [&](auto tag) { launch = LaunchLosses<typename decltype(tag)::type, kSoftmax>; });
+absl::StatusOr<std::unique_ptr<Kernel>> LossOf(const NodeSpec& spec, LaunchLoss launch) {
   if (launch == nullptr) return NoLoopFor(spec.input_dtype(0));
   ONWARD_ASSIGN_OR_RETURN(const LossAttributes attributes, LossAttributes::Parse(spec));
   return std::make_unique<Loss>(launch, attributes);
 }
 
+template <bool kSoftmax>
+absl::StatusOr<std::unique_ptr<Kernel>> MakeLoss(const NodeSpec& spec) {
+  LaunchLoss launch = nullptr;
+  DispatchDType(FloatTypes(), spec.input_dtype(0), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    launch = LaunchLosses<T, T, kSoftmax>;
+  });
+  return LossOf(spec, launch);
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeWideLoss(const NodeSpec& spec) {
+  LaunchLoss launch = nullptr;
+  DispatchDType(TypeList<Float16, BFloat16>(), spec.input_dtype(0), [&](auto tag) {
+    launch = LaunchLosses<typename decltype(tag)::type, float, true>;
+  });
+  return LossOf(spec, launch);
+}
+
 constexpr KernelEntry kKernels[] = {
     {"", "NegativeLogLikelihoodLoss", "negative_log_likelihood_loss_cuda", MakeLoss<false>},
     {"", "SoftmaxCrossEntropyLoss", "softmax_cross_entropy_loss_cuda", MakeLoss<true>},
+    {"onward", "WideSoftmaxCrossEntropyLoss", "wide_softmax_cross_entropy_loss_cuda", MakeWideLoss},
 };
 
 }  // namespace

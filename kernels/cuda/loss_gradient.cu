@@ -43,15 +43,15 @@ __device__ void StoreRow(const LineGradient<T>& gradient, const T* x, T* dx, int
 }
 
 // `dx` may be the scores: what a thread writes, it alone reads.
-template <typename T, typename Lines>
-__global__ void GradientOfScores(const T* scores, Labels labels, const T* dy, T* dx,
+template <typename S, typename T, typename Lines>
+__global__ void GradientOfScores(const S* scores, Labels labels, const T* dy, S* dx,
                                  AxisSplit split, DeviceFaultSite fault) {
-  using C = ComputeType<T>;
+  using C = ComputeType<S>;
   Lines::ForEach(split, [&](const Line& line) {
-    const T* x = scores + line.first;
+    const S* x = scores + line.first;
     const Normalizer<C> n = NormalizerOf<Lines>(x, line.count, split.inner);
     if (line.number < 0) return;
-    const LineGradient<T> gradient = {n, Load(dy[line.number]), labels[line.number]};
+    const LineGradient<S> gradient = {n, Load(dy[line.number]), labels[line.number]};
     if (Lines::index() == 0 && (gradient.label < 0 || gradient.label >= split.count))
       ReportBadIndex(fault, line.number, gradient.label, split.count);
     if constexpr (Lines::kNeighbours) {
@@ -65,12 +65,13 @@ __global__ void GradientOfScores(const T* scores, Labels labels, const T* dy, T*
 
 using LaunchScores = absl::Status (*)(const RunContext& context);
 
-template <typename T>
+template <typename S, typename T>
 absl::Status LaunchGradient(const RunContext& context) {
   const AxisSplit split = SplitOf(context.state<LossPlan>());
-  return LaunchLines(GradientOfScores<T, RowLines<false>>, GradientOfScores<T, RowLines<true>>,
-                     GradientOfScores<T, ColumnLines>, split, StreamOf(context), context.in<T>(0),
-                     Labels(context.input(1)), context.in<T>(2), context.out<T>(0), split,
+  return LaunchLines(GradientOfScores<S, T, RowLines<false>>,
+                     GradientOfScores<S, T, RowLines<true>>, GradientOfScores<S, T, ColumnLines>,
+                     split, StreamOf(context), context.in<S>(0), Labels(context.input(1)),
+                     context.in<T>(2), context.out<S>(0), split,
                      context.services()->device_fault());
 }
 
@@ -88,8 +89,11 @@ class LossGradient : public Kernel {
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeGradient(const NodeSpec& spec) {
   LaunchScores launch = nullptr;
-  DispatchDType(FloatTypes(), spec.input_dtype(0),
-                [&](auto tag) { launch = LaunchGradient<typename decltype(tag)::type>; });
+  DispatchDType(FloatTypes(), spec.input_dtype(0), [&](auto tag) {
+    using S = typename decltype(tag)::type;
+    if (spec.input_dtype(2) == kDTypeOf<ComputeType<S>>) launch = LaunchGradient<S, ComputeType<S>>;
+    if (spec.input_dtype(2) == spec.input_dtype(0)) launch = LaunchGradient<S, S>;
+  });
   if (launch == nullptr) return NoLoopFor(spec.input_dtype(0));
   return std::make_unique<LossGradient>(launch);
 }

@@ -99,6 +99,27 @@ TEST(EmulatedLosses, GradientsAreTheCpus) {
   }
 }
 
+// Scores of 16 bits and what is computed of them in float.
+TEST(EmulatedLosses, OfNarrowScoresAreTheCpus) {
+  for (const DType narrow : {DType::kFloat16, DType::kBFloat16}) {
+    for (const Dims& dims : kScores) {
+      const Dims labels = LabelsOf(dims);
+      const std::vector<Tensor> inputs = {Filled({narrow, dims}, 1, false),
+                                          LabelsBelow(dims[1], DType::kInt64, labels, 2),
+                                          Filled({DType::kFloat32, labels}, 3, false)};
+      for (const char* reduction : {"none", "sum", "mean"}) {
+        const Operand y = {DType::kFloat32, std::string(reduction) == "none" ? labels : Dims{}};
+        ExpectAsCpu(absl::StrCat("(", TextOf(y), " y) { y = onward.WideSoftmaxCrossEntropyLoss ",
+                                 "<reduction = \"", reduction, "\", ignore_index = 1> (a, b) }"),
+                    {inputs[0], inputs[1]}, 1e-5);
+      }
+      ExpectAsCpu(absl::StrCat("(", TextOf({narrow, dims}),
+                               " y) { y = onward.SoftmaxCrossEntropyLossGradient (a, b, c) }"),
+                  inputs, 4 * ToleranceOf(narrow));
+    }
+  }
+}
+
 // Infinite scores and NaN, which the CPU's portable kernel has the same results for.
 TEST(EmulatedLosses, ScoresThatAreNotFinite) {
   for (const Dims& dims : {Dims{40, 5}, Dims{3, 6, 50}}) {

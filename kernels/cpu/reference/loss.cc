@@ -76,6 +76,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeLoss(const NodeSpec& spec) {
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeGradient(const NodeSpec& spec) {
+  if (spec.input_dtype(2) != spec.input_dtype(0))
+    return absl::UnimplementedError("only where scores and dY have one type");
   LossGradientLoop loop = nullptr;
   DispatchDType(FloatTypes(), spec.input_dtype(0),
                 [&](auto tag) { loop = RunGradients<typename decltype(tag)::type>; });
