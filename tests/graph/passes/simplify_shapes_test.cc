@@ -43,6 +43,12 @@ TEST(SimplifyShapes, GatherOfTheOnlyElementIsSqueeze) {
             "y = Squeeze(x, y_const)\n");
 }
 
+TEST(SimplifyShapes, ShapeOfACastIsThatOfItsInput) {
+  EXPECT_EQ(After("g (float16[n,m] x) => (int64[1] y) {"
+                  "c = Cast <to = 1> (x) y = Shape <start = 1> (c)}"),
+            "y = Shape(x)\n");
+}
+
 TEST(SimplifyShapes, LeavesGatherOfOthers) {
   for (const char* text :
        {"g (float[2,4] x) => (float[4] y) <int64 i = {0}> { y = Gather(x, i) }",
