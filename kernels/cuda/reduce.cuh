@@ -117,7 +117,7 @@ __device__ Total<T> TotalOf(const T* from, const ReducePlan& plan, int64_t begin
   return total;
 }
 
-// What becomes of a part's total: the output, or one of the totals that CombineParts reads.
+// Writes a part's total: it is the output, or one of the totals that CombineParts reads.
 template <typename R, typename T>
 __device__ void StoreTotal(T* y, Total<T>* totals, int64_t at, Total<T> total,
                            const ReducePlan& plan) {
