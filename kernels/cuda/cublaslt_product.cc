@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "kernels/cuda/libraries.h"
+#include "kernels/cuda/row_product.h"
 #include "onward/status.h"
 
 namespace onward::kernels::cuda {
@@ -59,7 +60,8 @@ uint32_t AlignmentOfSteps(int64_t bytes) {
 }
 
 LtProduct::LtProduct(DType dtype, Precision precision)
-    : type_(TypeOf(dtype)),
+    : dtype_(dtype),
+      type_(TypeOf(dtype)),
       scale_(dtype == DType::kFloat64 ? CUDA_R_64F : CUDA_R_32F),
       compute_(dtype == DType::kFloat64 ? CUBLAS_COMPUTE_64F
                : dtype == DType::kFloat32 && precision == Precision::kFast
@@ -69,6 +71,7 @@ LtProduct::LtProduct(DType dtype, Precision precision)
 int64_t LtProduct::scratch_bytes() { return kWorkspaceBytes + kWorkspaceAlignment; }
 
 absl::Status LtProduct::Choose(const Product& product, cublasLtMatmulAlgo_t* algorithm) const {
+  if (IsRowProduct(product)) return absl::OkStatus();
   cublasLtHandle_t handle;
   ONWARD_RETURN_IF_ERROR(GetCublasLt(&handle));
   Descriptors descriptors;
@@ -100,6 +103,7 @@ absl::Status LtProduct::Choose(const Product& product, cublasLtMatmulAlgo_t* alg
 absl::Status LtProduct::Run(const Product& product, const cublasLtMatmulAlgo_t& algorithm,
                             double alpha, const ProductOperands& operands, void* scratch,
                             cudaStream_t stream) const {
+  if (IsRowProduct(product)) return RunRowProduct(product, dtype_, alpha, operands, stream);
   cublasLtHandle_t handle;
   ONWARD_RETURN_IF_ERROR(GetCublasLt(&handle));
   Descriptors descriptors;

@@ -1,5 +1,5 @@
-// One product of cuBLASLt: matrices of a float, row-major, several at equal distances. Those of 16
-// bits are summed in float32 and rounded once.
+// One product of cuBLASLt, or of one row by a kernel of our own: matrices of a float, row-major,
+// several at equal distances. Those of 16 bits are summed in float32 and rounded once.
 #pragma once
 
 #include <cublasLt.h>
@@ -50,6 +50,7 @@ class LtProduct {
   struct Descriptors;
   absl::Status Describe(const Product& product, const void* bias, Descriptors& out) const;
 
+  DType dtype_;
   cudaDataType_t type_;
   cudaDataType_t scale_;  // of alpha and beta
   cublasComputeType_t compute_;

@@ -1,4 +1,6 @@
 // MatMul and Gemm of every float, with batches, broadcasting, transposition and bias.
+#include <cmath>
+
 #include "tests/emulated_cuda/compared_operator.h"
 
 namespace onward::emulated_cuda {
@@ -40,6 +42,33 @@ TEST(EmulatedProducts, GemmIsTheCpus) {
               ", transB = ", trans_b, "> (a, b", has_bias ? ", c" : "", ") }");
           ExpectAsCpu(graph, has_bias ? std::vector<Tensor>{a, b, c} : std::vector<Tensor>{a, b},
                       10 * ToleranceOf(dtype));
+        }
+      }
+    }
+  }
+}
+
+// A row and a matrix: with columns and rows in packs and not, more of them than a block has.
+TEST(EmulatedProducts, OneRowIsTheCpus) {
+  const Dims sizes[] = {{1, 1}, {5, 7}, {130, 24}, {64, 2120}, {300, 33}, {1030, 8}};
+  for (const DType dtype : kFloats) {
+    for (const Dims& kn : sizes) {
+      const int64_t k = kn[0], n = kn[1];
+      for (const bool trans_b : {false, true}) {
+        const std::vector<Tensor> inputs = {
+            Filled({dtype, {1, k}}, 1, false),
+            Filled({dtype, trans_b ? Dims{n, k} : Dims{k, n}}, 2, false),
+            Filled({dtype, {n}}, 3, false), Filled({dtype, {1, n}}, 4, false)};
+        // Sums of many numbers of either sign are small beside what they are made of.
+        const double tolerance = 20 * ToleranceOf(dtype) * std::sqrt(static_cast<double>(k));
+        ExpectAsCpu(absl::StrCat("(", TextOf({dtype, {1, n}}), " y) { y = Gemm <alpha = 0.5, ",
+                                 "transB = ", trans_b, "> (a, b, c) }"),
+                    {inputs[0], inputs[1], inputs[2]}, tolerance);
+        for (const char* activation : {"", ", activation = \"relu\""}) {
+          ExpectAsCpu(
+              absl::StrCat("(", TextOf({dtype, {1, n}}), " y) { y = onward.FusedMatMul ",
+                           "<transB = ", trans_b, ", alpha = 2.0", activation, "> (a, b, c, d) }"),
+              inputs, tolerance);
         }
       }
     }
