@@ -110,9 +110,9 @@ bool TakesFused(const GradientScope& s, DType dtype) {
 
 Gradients Fused(const Batch& b) {
   const GradientScope& s = b.s;
-  const std::vector<Expr> made = Ops(
-      "BatchNormalizationGradient", {b.Widened(s.input(0)), s.input(1), b.Widened(s.upstream(0))},
-      3, {{"epsilon", s.attributes().Float("epsilon", 1e-5f)}}, kOnwardDomain);
+  const std::vector<Expr> made =
+      Ops("BatchNormalizationGradient", {s.input(0), s.input(1), b.Widened(s.upstream(0))}, 3,
+          {{"epsilon", s.attributes().Float("epsilon", 1e-5f)}}, kOnwardDomain);
   std::vector<Expr> gradients = NoGradients(s);
   for (size_t i = 0; i < 3; ++i) gradients[i] = made[i];
   gradients[0] = b.Like(made[0], 0);

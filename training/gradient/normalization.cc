@@ -58,9 +58,8 @@ bool TakesFused(const GradientScope& s, const Axes& axes) {
 
 Gradients FusedLayerNormalization(const GradientScope& s) {
   const std::vector<Expr> made =
-      Ops("LayerNormalizationGradient",
-          {Widened(s.input(0)), Widened(s.input(1)), Widened(s.upstream(0))}, 3,
-          {{"epsilon", s.attributes().Float("epsilon", 1e-5f)}}, kOnwardDomain);
+      Ops("LayerNormalizationGradient", {s.input(0), Widened(s.input(1)), Widened(s.upstream(0))},
+          3, {{"epsilon", s.attributes().Float("epsilon", 1e-5f)}}, kOnwardDomain);
   std::vector<Expr> gradients = NoGradients(s);
   for (int i = 0; i < 3; ++i)
     if (s.has_input(i))

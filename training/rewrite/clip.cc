@@ -15,7 +15,7 @@ constexpr double kTiny = 1e-6;
 Expr Norm(const Expr& x, double power) {
   if (std::isinf(power)) return ReduceMax(Abs(x), {}, false);
   if (power == 1) return ReduceSum(Abs(x), {}, false);
-  if (power == 2) return Sqrt(ReduceSum(x * x, {}, false));
+  if (power == 2) return Op("ReduceL2", {x}, {{"keepdims", int64_t{0}}});
   const Expr sum = ReduceSum(Pow(Abs(x), ScalarLike(x, power)), {}, false);
   return Pow(sum, ScalarLike(x, 1 / power));
 }
