@@ -102,7 +102,7 @@ def run_cases(machine, clock, directories, options):
     """Reasons by name, "" of a case that passes. Cases that end the process are found by halves."""
     some = [directories[i:i + CASES_AT_ONCE] for i in range(0, len(directories), CASES_AT_ONCE)]
     # Most of a case's time is the host's, which compiles its kernels.
-    with concurrent.futures.ThreadPoolExecutor(max(1, (os.cpu_count() or 1) // 2)) as threads:
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as threads:
         found = threads.map(lambda each: run_some(machine, clock, each, options), some)
         return {name: why for reasons in found for name, why in reasons.items()}
 
