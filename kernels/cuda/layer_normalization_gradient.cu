@@ -12,14 +12,12 @@
 namespace onward::kernels::cuda {
 namespace {
 
-// Elements of a row that a thread holds.
-template <typename T>
-inline constexpr int kHeld = sizeof(T) == 8 ? 16 : 32;
+// Elements of a row that a thread holds: as many as registers have room for.
+template <typename T, int kPack>
+inline constexpr int kHeld = (kPack == 1 ? 16 : 32) * 4 / static_cast<int>(sizeof(T));
 
 // Blocks of a launch: sums of columns are one set a block.
 constexpr int64_t kMostBlocks = 264;
-
-bool IsWide(const LayerRows& rows, int held) { return rows.columns > held * kWarp; }
 
 int64_t BlocksFor(const LayerRows& rows, bool wide) {
   const int64_t at_once = wide ? 1 : kThreads / kWarp;
@@ -39,22 +37,23 @@ struct GradientOperands {
 template <typename Threads, int kPack, typename T, typename F>
 __device__ void ForEachPack(int64_t columns, F&& f) {
 #pragma unroll
-  for (int k = 0; k < kHeld<T> / kPack; ++k) {
+  for (int k = 0; k < kHeld<T, kPack> / kPack; ++k) {
     const int64_t p = Threads::index() + static_cast<int64_t>(k) * Threads::count();
     if (p * kPack < columns) f(k, p);
   }
 }
 
 // What a thread has of a row, and what it has summed for its columns.
-template <typename T>
+template <typename T, int kPack>
 struct HeldRow {
-  T normal[kHeld<T>], dy[kHeld<T>];
-  T of_scale[kHeld<T>] = {}, of_bias[kHeld<T>] = {};
+  static constexpr int kCount = kHeld<T, kPack>;
+  T normal[kCount], dy[kCount];
+  T of_scale[kCount] = {}, of_bias[kCount] = {};
 };
 
 // Reads a row and leaves it normalised; returns 1 / deviation.
 template <typename Threads, int kPack, typename S, typename T>
-__device__ T ReadRow(const GradientOperands<S, T>& o, int64_t row, HeldRow<T>& held) {
+__device__ T ReadRow(const GradientOperands<S, T>& o, int64_t row, HeldRow<T, kPack>& held) {
   const int64_t n = o.rows.columns;
   T mean = 0, variance = 0;
   ForEachPack<Threads, kPack, T>(n, [&](int k, int64_t p) {
@@ -88,7 +87,7 @@ __device__ T ReadRow(const GradientOperands<S, T>& o, int64_t row, HeldRow<T>& h
 // Writes the gradient of the row and adds it to the sums of the columns.
 template <typename Threads, int kPack, typename S, typename T>
 __device__ void StoreRow(const GradientOperands<S, T>& o, int64_t row, T inverse,
-                         HeldRow<T>& held) {
+                         HeldRow<T, kPack>& held) {
   const int64_t n = o.rows.columns;
   T mean = 0, along = 0;
   ForEachPack<Threads, kPack, T>(n, [&](int k, int64_t p) {
@@ -118,7 +117,7 @@ __device__ void StoreRow(const GradientOperands<S, T>& o, int64_t row, T inverse
 
 // The warps of a block add their sums one after the other.
 template <bool kWide, int kPack, typename S, typename T>
-__device__ void StoreSums(const GradientOperands<S, T>& o, const HeldRow<T>& held) {
+__device__ void StoreSums(const GradientOperands<S, T>& o, const HeldRow<T, kPack>& held) {
   using Threads = RowThreads<kWide>;
   const int64_t n = o.rows.columns;
   T* sums = o.sums + blockIdx.x * 2 * n;
@@ -142,7 +141,7 @@ __device__ void StoreSums(const GradientOperands<S, T>& o, const HeldRow<T>& hel
 template <typename S, typename T, bool kWide, int kPack>
 __global__ void GradientOfRows(GradientOperands<S, T> o) {
   using Threads = RowThreads<kWide>;
-  HeldRow<T> held;
+  HeldRow<T, kPack> held;
   for (int64_t row = Threads::first(); row < o.rows.rows; row += Threads::step()) {
     const T inverse = ReadRow<Threads, kPack>(o, row, held);
     StoreRow<Threads, kPack>(o, row, inverse, held);
@@ -165,10 +164,15 @@ __global__ void CombineSums(const T* sums, T* dscale, T* dbias, int64_t columns,
 }
 
 template <typename S, typename T, int kPack>
-absl::Status LaunchPacks(const GradientOperands<S, T>& o, unsigned blocks, bool wide,
+absl::Status LaunchPacks(const GradientOperands<S, T>& o, T* dscale, T* dbias,
                          cudaStream_t stream) {
-  return Launch(wide ? GradientOfRows<S, T, true, kPack> : GradientOfRows<S, T, false, kPack>,
-                blocks, kThreads, 0, stream, o);
+  const bool wide = o.rows.columns > kHeld<T, kPack> * kWarp;
+  const int64_t blocks = BlocksFor(o.rows, wide);
+  ONWARD_RETURN_IF_ERROR(
+      Launch(wide ? GradientOfRows<S, T, true, kPack> : GradientOfRows<S, T, false, kPack>,
+             static_cast<unsigned>(blocks), kThreads, 0, stream, o));
+  return Launch(CombineSums<T>, RowBlocks(2 * o.rows.columns, false), kThreads, 0, stream,
+                static_cast<const T*>(o.sums), dscale, dbias, o.rows.columns, blocks);
 }
 
 using LaunchGradient = absl::Status (*)(const RunContext& context, float epsilon);
@@ -180,26 +184,21 @@ absl::Status LaunchLayerGradient(const RunContext& context, float epsilon) {
   const GradientOperands<S, T> o = {context.in<S>(0),       context.in<T>(1),     context.in<T>(2),
                                     context.out<T>(0),      context.scratch<T>(), rows,
                                     static_cast<T>(epsilon)};
-  const bool wide = IsWide(rows, kHeld<T>);
-  const int64_t blocks = BlocksFor(rows, wide);
-  cudaStream_t stream = StreamOf(context);
   constexpr int kPack = kPackOf<S, T>;
   const bool in_packs = rows.columns % kPack == 0 && ArePackAligned({o.x, o.scale, o.dy, o.dx});
   const auto launch = in_packs ? LaunchPacks<S, T, kPack> : LaunchPacks<S, T, 1>;
-  ONWARD_RETURN_IF_ERROR(launch(o, static_cast<unsigned>(blocks), wide, stream));
-  return Launch(CombineSums<T>, RowBlocks(2 * rows.columns, false), kThreads, 0, stream,
-                static_cast<const T*>(o.sums), context.has_output(1) ? context.out<T>(1) : nullptr,
-                context.has_output(2) ? context.out<T>(2) : nullptr, rows.columns, blocks);
+  return launch(o, context.has_output(1) ? context.out<T>(1) : nullptr,
+                context.has_output(2) ? context.out<T>(2) : nullptr, StreamOf(context));
 }
 
 class LayerNormalizationGradient : public Kernel {
  public:
-  LayerNormalizationGradient(LaunchGradient launch, int held, float epsilon)
-      : launch_(launch), held_(held), epsilon_(epsilon) {}
+  LayerNormalizationGradient(LaunchGradient launch, float epsilon)
+      : launch_(launch), epsilon_(epsilon) {}
   absl::Status Bind(BindContext& context) const override {
     ONWARD_ASSIGN_OR_RETURN(const LayerRows rows, BindLayerNormalizationGradient(context));
     *context.NewState<LayerRows>() = rows;
-    context.SetScratch(BlocksFor(rows, IsWide(rows, held_)) * 2 * rows.columns *
+    context.SetScratch(BlocksFor(rows, true) * 2 * rows.columns *
                        static_cast<int64_t>(sizeof(double)));
     return absl::OkStatus();
   }
@@ -209,26 +208,25 @@ class LayerNormalizationGradient : public Kernel {
 
  private:
   LaunchGradient launch_;
-  int held_;  // elements that a thread holds
   float epsilon_;
 };
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeLayerNormalizationGradient(const NodeSpec& spec) {
   const DType x = spec.input_dtype(0), dy = spec.input_dtype(2);
   LaunchGradient launch = nullptr;
-  int held = 0;
+  int64_t most = 0;  // columns
   DispatchDType(FloatTypes(), x, [&](auto tag) {
     using S = typename decltype(tag)::type;
     if (dy != kDTypeOf<ComputeType<S>>) return;
     launch = LaunchLayerGradient<S>;
-    held = kHeld<ComputeType<S>>;
+    most = kHeld<ComputeType<S>, 1> * kThreads;
   });
   if (launch == nullptr) return NoLoopFor(x);
   const std::optional<SymbolicDims>& shape = spec.input_type(0).shape;
-  if (!shape || shape->empty() || !shape->back().known() || shape->back().value() > held * kThreads)
+  if (!shape || shape->empty() || !shape->back().known() || shape->back().value() > most)
     return absl::UnimplementedError(
-        absl::StrCat("only rows that are known to have ", held * kThreads, " elements at most"));
-  return std::make_unique<LayerNormalizationGradient>(launch, held,
+        absl::StrCat("only rows that are known to have ", most, " elements at most"));
+  return std::make_unique<LayerNormalizationGradient>(launch,
                                                       spec.attributes().Float("epsilon", 1e-5f));
 }
 

@@ -143,8 +143,8 @@ TEST(EmulatedRows, NormalizationsAreTheCpus) {
 
 // Rows of a warp, of a block and of more than a block holds; packs and none; more rows than blocks.
 TEST(EmulatedRows, GradientsOfLayerNormalizationAreTheCpus) {
-  const Dims shapes[] = {{3, 5},    {2, 3, 33}, {2, 1024},  {70, 64}, {3, 1100},
-                         {2, 8192}, {2, 9001},  {2100, 12}, {3, 1},   {0, 3}};
+  const Dims shapes[] = {{3, 5},    {2, 3, 33}, {2, 1024},  {70, 64}, {3, 1100}, {2, 8192},
+                         {2, 4100}, {2, 2047},  {2100, 12}, {3, 1},   {0, 3}};
   for (const DType kept : kFloats) {
     const DType dtype = kept == DType::kFloat64 ? kept : DType::kFloat32;
     for (const Dims& dims : shapes) {

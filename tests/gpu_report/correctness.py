@@ -8,6 +8,9 @@ from machine import start
 CASES_AT_ONCE = 100  # in one process, which a fault of the device ends
 SHOWN = 40
 
+# Cases that a GPU's libraries do not pass, and why.
+ON_A_GPU = {"node/test_attention_4d_fp16": "cuDNN rounds probabilities to 16 bits, 2 of 192 elements by a bit too many"}
+
 # Cases under compute-sanitizer, which runs kernels a hundred times slower.
 SANITIZED = """abs add add_bcast mul relu sigmoid gelu_default_1 matmul_2d matmul_3d gemm_all_attributes
     gemm_default_vector_bias basic_conv_with_padding conv_with_strides_padding maxpool_2d_pads averagepool_2d_pads
@@ -74,12 +77,15 @@ def cases(machine, section, clock):
     # The emulated device's products and convolutions are too slow for whole models.
     directories = [each for each in directories if not machine.emulated or each.parent.name != "light"]
     on_device = run_cases(machine, clock, directories, ["--provider", "cuda"])
-    gaps = {line.split(":")[0] for line in (machine.directory / "gaps.txt").read_text().splitlines()}
+    gaps = {line.split(":")[0] for line in (machine.directory / "gaps.txt").read_text().splitlines()} | set(ON_A_GPU)
     missed = [each for each in directories if on_device.get(case_name(each)) and case_name(each) not in gaps]
     on_cpu = run_cases(machine, clock, missed, [])
     wrong = {name: on_device[name] for name in map(case_name, missed) if not on_cpu.get(name)}
     passed = sum(not why for why in on_device.values())
     section.say(f"{passed} of {len(directories)} cases pass. {len(wrong)} pass on the CPU alone and are not known gaps.")
+    for name, why in ON_A_GPU.items():
+        if on_device.get(name):
+            section.say(f"Known: `{name}`: {why}.")
     if len(on_device) < len(directories):
         section.say(f"{len(directories) - len(on_device)} cases were not run: no time was left.")
     if wrong:
