@@ -2,8 +2,10 @@
 // rate.
 #pragma once
 
+#include <cuda_runtime.h>
+
 #include "absl/status/status.h"
-#include "kernels/cuda/cublaslt_product.h"
+#include "kernels/cuda/product.h"
 
 namespace onward::kernels::cuda {
 
