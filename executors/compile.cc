@@ -1,8 +1,12 @@
 #include "executors/compile.h"
 
+#include <algorithm>
+#include <atomic>
 #include <set>
 #include <string>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -85,6 +89,26 @@ bool HasKernel(const ExecutionProvider& provider, const Graph& graph, NodeId id,
   return false;
 }
 
+// A device compiles the kernel of a group of elementwise ops when it is first made, for a fifth of
+// a second: all cores make them side by side, and what asks for them after that finds them made.
+void MakeGroups(const ExecutionProvider& provider, const Graph& graph,
+                const SessionOptions& options, const KernelOptions& kernel_options) {
+  std::vector<NodeId> groups;
+  for (const NodeId id : graph.node_ids())
+    if (graph.node(id).Is(fused::kElementwise, kOnwardDomain)) groups.push_back(id);
+  const size_t cores = std::max(1u, std::thread::hardware_concurrency());
+  if (provider.is_host() || options.plan_only || groups.size() < 2 || cores < 2) return;
+  std::atomic<size_t> next = 0;
+  const auto make = [&] {
+    if (!provider.MakeCurrent().ok()) return;
+    for (size_t i = next++; i < groups.size(); i = next++)
+      HasKernel(provider, graph, groups[i], options, kernel_options);
+  };
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < std::min(cores, groups.size()); ++i) threads.emplace_back(make);
+  for (std::thread& thread : threads) thread.join();
+}
+
 void LogRefusals(const LogSink& log, const ExecutionProvider& provider, const Refusals& refusals) {
   for (const std::string& reason : refusals.groups) {
     Warn(log, "session",
@@ -135,6 +159,7 @@ absl::StatusOr<Compiled> CompileModel(Graph graph, const SessionOptions& options
     const std::vector<Pass> device = DevicePipeline(provider->name());
     if (!options.reference_kernels) passes.insert(passes.end(), device.begin(), device.end());
     ONWARD_ASSIGN_OR_RETURN(compiled.passes, RunPasses(graph, passes, pass_options, budget));
+    MakeGroups(*provider, graph, options, kernel_options);
     ONWARD_RETURN_IF_ERROR(expand(graph));
   }
   ONWARD_ASSIGN_OR_RETURN(const std::vector<PassReport> late,

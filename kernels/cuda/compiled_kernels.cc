@@ -1,6 +1,7 @@
 #include "kernels/cuda/compiled_kernels.h"
 
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -56,6 +57,21 @@ absl::StatusOr<cudaLibrary_t> LoadOrCompile(const std::string& source,
   return library;
 }
 
+// What became of one source. Different ones are compiled side by side.
+struct Compiled {
+  std::mutex mutex;
+  std::optional<absl::StatusOr<cudaLibrary_t>> library;
+};
+
+std::shared_ptr<Compiled> CompiledOf(const std::string& key) {
+  static std::mutex mutex;
+  static auto* all = new std::map<std::string, std::shared_ptr<Compiled>>();
+  std::lock_guard lock(mutex);
+  std::shared_ptr<Compiled>& compiled = (*all)[key];
+  if (compiled == nullptr) compiled = std::make_shared<Compiled>();
+  return compiled;
+}
+
 }  // namespace
 
 absl::StatusOr<cudaKernel_t> CompiledKernels::Find(const std::string& name) const {
@@ -70,20 +86,16 @@ absl::StatusOr<std::shared_ptr<const CompiledKernels>> CompileKernels(
   ONWARD_RETURN_IF_ERROR(FindNvrtc());
   ONWARD_ASSIGN_OR_RETURN(const std::string architecture, Architecture());
   if (architecture.empty()) return std::shared_ptr<const CompiledKernels>();
-  // A source that was refused once is not tried again.
-  static std::mutex mutex;
-  static auto* compiled = new std::map<std::string, absl::StatusOr<cudaLibrary_t>>();
   const std::string key =
       absl::StrCat(architecture, " ", absl::StrJoin(options, " "), "\n", source);
-  std::lock_guard lock(mutex);
-  if (const auto found = compiled->find(key); found != compiled->end()) {
-    ONWARD_RETURN_IF_ERROR(found->second.status());
-    return std::make_shared<CompiledKernels>(*found->second);
-  }
-  const absl::StatusOr<cudaLibrary_t> library = LoadOrCompile(source, architecture, options);
-  if (library.ok() || absl::IsUnimplemented(library.status())) compiled->emplace(key, library);
-  ONWARD_RETURN_IF_ERROR(library.status());
-  return std::make_shared<CompiledKernels>(*library);
+  const std::shared_ptr<Compiled> compiled = CompiledOf(key);
+  std::lock_guard lock(compiled->mutex);
+  // A source that was refused once is not tried again.
+  if (!compiled->library ||
+      !(compiled->library->ok() || absl::IsUnimplemented(compiled->library->status())))
+    compiled->library = LoadOrCompile(source, architecture, options);
+  ONWARD_RETURN_IF_ERROR(compiled->library->status());
+  return std::make_shared<CompiledKernels>(**compiled->library);
 }
 
 absl::Status LaunchCompiled(cudaKernel_t kernel, unsigned blocks, unsigned threads,
