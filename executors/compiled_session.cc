@@ -218,7 +218,10 @@ PlannedMemory CompiledSession::MemoryOf(const Program& program, const Binding& b
   for (size_t i = 0; i < program.outputs.size(); ++i) {
     const auto slot = static_cast<size_t>(program.outputs[i]);
     if (bound.slots[slot].place == SlotPlan::Place::kUnknown) continue;
-    const int64_t bytes = bound.values[slot].tensor.byte_size();
+    // Memory is taken in multiples of the alignment, and for a tensor of nothing, too.
+    constexpr auto kAlign = static_cast<int64_t>(kTensorAlignment);
+    const int64_t blocks = (bound.values[slot].tensor.byte_size() + kAlign - 1) / kAlign;
+    const int64_t bytes = std::max<int64_t>(1, blocks) * kAlign;
     if (updated_input_[i] < 0) {
       memory.outputs += bytes;
     } else {
