@@ -8,7 +8,7 @@ namespace {
 using namespace expr;  // NOLINT: formulas
 
 std::vector<Expr> BatchNormalizationGradient(const FormulaCall& call) {
-  const Expr dy = call.input(2), x = Saved(call.input(0), dy);
+  const Expr dy = Saved(call.input(2), call.input(1)), x = Saved(call.input(0), dy);
   const int64_t rank = call.Rank(0);
   if (rank < 2) call.Fail("X has no channels");
   std::vector<int64_t> others = {0}, channels = {-1};
@@ -23,16 +23,18 @@ std::vector<Expr> BatchNormalizationGradient(const FormulaCall& call) {
   const Expr normal = centered * inverse, product = dy * normal;
   const Expr dx =
       (dy - ReduceMean(dy, others) - normal * ReduceMean(product, others)) * (scale * inverse);
-  return {dx, ReduceSum(product, others, false), ReduceSum(dy, others, false)};
+  return {Saved(dx, call.input(2)), ReduceSum(product, others, false),
+          ReduceSum(dy, others, false)};
 }
 
 }  // namespace
 
 std::vector<FormulaOp> BatchNormalizationOps() {
   return {
-      {"BatchNormalizationGradient <epsilon: float = 1e-5> (X: S, scale: T, dY: T)"
-       " -> (dX: T, dscale: T, dB: T)"
-       " where S = float|double|float16|bfloat16, T = float|double",
+      {"BatchNormalizationGradient <epsilon: float = 1e-5> (X: S, scale: T, dY: R)"
+       " -> (dX: R, dscale: T, dB: T)"
+       " where S = float|double|float16|bfloat16, T = float|double,"
+       " R = float|double|float16|bfloat16",
        BatchNormalizationGradient}};
 }
 

@@ -9,7 +9,8 @@ using namespace expr;  // NOLINT: formulas
 
 // With n = (x - mean) / deviation and g = dy scale, dX is (g - mean(g) - n mean(g n)) / deviation.
 std::vector<Expr> LayerNormalizationGradient(const FormulaCall& call) {
-  const Expr scale = call.input(1), dy = call.input(2), x = Saved(call.input(0), dy);
+  const Expr scale = call.input(1), dy = Saved(call.input(2), scale),
+             x = Saved(call.input(0), scale);
   const std::vector<int64_t> last = {-1};
   const Expr centered = x - ReduceMean(x, last);
   const Expr variance = ReduceMean(centered * centered, last);
@@ -24,9 +25,10 @@ std::vector<Expr> LayerNormalizationGradient(const FormulaCall& call) {
 
 std::vector<FormulaOp> LayerNormalizationOps() {
   return {
-      {"LayerNormalizationGradient <epsilon: float = 1e-5> (X: S, scale: T, dY: T)"
+      {"LayerNormalizationGradient <epsilon: float = 1e-5> (X: S, scale: T, dY: R)"
        " -> (dX: T, dscale: T, dB: T)"
-       " where S = float|double|float16|bfloat16, T = float|double",
+       " where S = float|double|float16|bfloat16, T = float|double,"
+       " R = float|double|float16|bfloat16",
        LayerNormalizationGradient}};
 }
 

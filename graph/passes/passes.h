@@ -57,6 +57,8 @@ absl::StatusOr<int> SinkConstants(Graph& graph, const PassOptions& options, int&
 absl::StatusOr<int> WidenFloats(Graph& graph, const PassOptions& options, int& budget);
 // Losses over classes read scores of 16 bits themselves, and their gradients write them.
 absl::StatusOr<int> WidenLosses(Graph& graph, const PassOptions& options, int& budget);
+// Gradients read and write floats of 16 bits that are cast around them.
+absl::StatusOr<int> AbsorbCasts(Graph& graph, const PassOptions& options, int& budget);
 // Products of 8-bit integers with their scales, biases and zero points.
 absl::StatusOr<int> FuseQuantized(Graph& graph, const PassOptions& options, int& budget);
 // QuantizeLinear before what moves or chooses elements of dequantized values.

@@ -58,7 +58,10 @@ std::vector<Pass> DevicePipeline(std::string_view provider) {
     passes.push_back({"put_floats_channels_last", PutFloatsChannelsLast});
     passes.push_back({"fuse_pointwise_depthwise", FusePointwiseDepthwise});
   }
-  if (provider == "cuda") passes.push_back({"widen_losses", WidenLosses});
+  if (provider == "cuda") {
+    passes.push_back({"widen_losses", WidenLosses});
+    passes.push_back({"absorb_casts", AbsorbCasts});
+  }
   passes.push_back({"fuse_matmul", FuseMatMul});
   passes.push_back({"fuse_add_normalization", FuseAddNormalization});
   passes.push_back({"fold_constants", FoldConstants});

@@ -1,5 +1,5 @@
 // The gradient of BatchNormalization with the statistics of the batch
-// (graph/gradients/batch_normalization.cc). X may be kept in 16 bits.
+// (graph/gradients/batch_normalization.cc). X, or dY and dX, may have 16 bits.
 #include <cmath>
 
 #include "kernels/cuda/batch_normalization.cuh"
@@ -20,10 +20,13 @@ struct GradientSums {
   C sum, product;
 };
 
-template <typename T>
+// dY and dX of type R.
+template <typename R, typename T>
 struct GradientOperands {
-  const T *scale, *dy;
-  T *dx, *dscale, *dbias;  // the last two may be null
+  const T* scale;
+  const R* dy;
+  R* dx;
+  T *dscale, *dbias;  // may be null
   float epsilon;
 };
 
@@ -34,8 +37,8 @@ __global__ void FindMeans(const Moments<C>* moments, GradientCoefficients<C>* co
     coefficients[i].mean = MomentsOfChannel(moments, p, i).mean;
 }
 
-template <typename S, typename T>
-__global__ void SumsOfParts(const S* x, const T* dy, const GradientCoefficients<T>* coefficients,
+template <typename S, typename R, typename T>
+__global__ void SumsOfParts(const S* x, const R* dy, const GradientCoefficients<T>* coefficients,
                             GradientSums<T>* sums, ChannelParts p) {
   const int64_t blocks = p.rows.channels * p.parts;
   for (int64_t block = blockIdx.x; block < blocks; block += gridDim.x) {
@@ -43,8 +46,9 @@ __global__ void SumsOfParts(const S* x, const T* dy, const GradientCoefficients<
     const T mean = coefficients[channel].mean;
     T sum = 0, product = 0;
     ForEachOfPart(p, channel, part, [&](int64_t at) {
-      sum += dy[at];
-      product += dy[at] * (static_cast<T>(Load(x[at])) - mean);
+      const T gradient = Load(dy[at]);
+      sum += gradient;
+      product += gradient * (static_cast<T>(Load(x[at])) - mean);
     });
     sum = CombineBlock<functors::Add>(sum);
     product = CombineBlock<functors::Add>(product);
@@ -52,8 +56,8 @@ __global__ void SumsOfParts(const S* x, const T* dy, const GradientCoefficients<
   }
 }
 
-template <typename T>
-__global__ void FinishChannels(GradientOperands<T> o, const Moments<T>* moments,
+template <typename R, typename T>
+__global__ void FinishChannels(GradientOperands<R, T> o, const Moments<T>* moments,
                                const GradientSums<T>* sums, GradientCoefficients<T>* coefficients,
                                ChannelParts p) {
   for (int64_t i = GlobalIndex(); i < p.rows.channels; i += GlobalSize()) {
@@ -74,44 +78,45 @@ __global__ void FinishChannels(GradientOperands<T> o, const Moments<T>* moments,
 }
 
 // A thread reads only what it writes of dY, so that dX may be dY.
-template <typename S, typename T, int kPack>
-__global__ void ApplyGradient(const S* x, GradientOperands<T> o,
+template <typename S, typename R, typename T, int kPack>
+__global__ void ApplyGradient(const S* x, GradientOperands<R, T> o,
                               const GradientCoefficients<T>* coefficients, int64_t packs,
                               int64_t packs_per_row, int64_t channels) {
   for (int64_t p = GlobalIndex(); p < packs; p += GlobalSize()) {
     const int64_t row = Quotient(p, packs_per_row);
     const GradientCoefficients<T> c = coefficients[row - Quotient(row, channels) * channels];
     const Pack<S, kPack> of_x = LoadPack<kPack>(x + p * kPack);
-    Pack<T, kPack> pack = LoadPack<kPack>(o.dy + p * kPack);
+    Pack<R, kPack> pack = LoadPack<kPack>(o.dy + p * kPack);
     for (int i = 0; i < kPack; ++i) {
-      pack.elements[i] = static_cast<T>(Load(of_x.elements[i])) * c.x_factor +
-                         pack.elements[i] * c.factor + c.offset;
+      const T gradient = Load(pack.elements[i]);
+      pack.elements[i] = Rounded<R>(static_cast<T>(Load(of_x.elements[i])) * c.x_factor +
+                                    gradient * c.factor + c.offset);
     }
     StorePack(pack, o.dx + p * kPack);
   }
 }
 
-template <typename S, typename T, int kPack>
-absl::Status LaunchApply(const S* x, const GradientOperands<T>& o,
+template <typename S, typename R, typename T, int kPack>
+absl::Status LaunchApply(const S* x, const GradientOperands<R, T>& o,
                          const GradientCoefficients<T>* coefficients, const BatchRows& rows,
                          cudaStream_t stream) {
   const int64_t per_row = rows.spatial / kPack, packs = rows.batch * rows.channels * per_row;
   if (packs == 0) return absl::OkStatus();
-  return Launch(ApplyGradient<S, T, kPack>, Blocks(packs), kThreads, 0, stream, x, o, coefficients,
-                packs, per_row, rows.channels);
+  return Launch(ApplyGradient<S, R, T, kPack>, Blocks(packs), kThreads, 0, stream, x, o,
+                coefficients, packs, per_row, rows.channels);
 }
 
 using LaunchGradient = absl::Status (*)(const RunContext& context, float epsilon);
 
-template <typename S>
+template <typename S, typename R>
 absl::Status LaunchBatchGradient(const RunContext& context, float epsilon) {
   using T = ComputeType<S>;
   const auto& parts = context.state<ChannelParts>();
   const int64_t channels = parts.rows.channels;
   cudaStream_t stream = StreamOf(context);
   const S* x = context.in<S>(0);
-  GradientOperands<T> o = {context.in<T>(1), context.in<T>(2), context.out<T>(0),
-                           nullptr,          nullptr,          epsilon};
+  GradientOperands<R, T> o = {context.in<T>(1), context.in<R>(2), context.out<R>(0),
+                              nullptr,          nullptr,          epsilon};
   if (context.has_output(1)) o.dscale = context.out<T>(1);
   if (context.has_output(2)) o.dbias = context.out<T>(2);
   auto* coefficients = context.scratch<GradientCoefficients<T>>();
@@ -121,14 +126,14 @@ absl::Status LaunchBatchGradient(const RunContext& context, float epsilon) {
   ONWARD_RETURN_IF_ERROR(LaunchMoments(x, parts, moments, stream));
   ONWARD_RETURN_IF_ERROR(
       Launch(FindMeans<T>, of_channels, kThreads, 0, stream, moments, coefficients, parts));
-  ONWARD_RETURN_IF_ERROR(
-      Launch(SumsOfParts<S, T>, of_parts, kThreads, 0, stream, x, o.dy, coefficients, sums, parts));
-  ONWARD_RETURN_IF_ERROR(Launch(FinishChannels<T>, of_channels, kThreads, 0, stream, o, moments,
+  ONWARD_RETURN_IF_ERROR(Launch(SumsOfParts<S, R, T>, of_parts, kThreads, 0, stream, x, o.dy,
+                                coefficients, sums, parts));
+  ONWARD_RETURN_IF_ERROR(Launch(FinishChannels<R, T>, of_channels, kThreads, 0, stream, o, moments,
                                 sums, coefficients, parts));
-  constexpr int kPack = kPackOf<S, T>;
+  constexpr int kPack = kPackOf<S, R>;
   if (parts.rows.spatial % kPack == 0 && ArePackAligned({x, o.dy, o.dx}))
-    return LaunchApply<S, T, kPack>(x, o, coefficients, parts.rows, stream);
-  return LaunchApply<S, T, 1>(x, o, coefficients, parts.rows, stream);
+    return LaunchApply<S, R, T, kPack>(x, o, coefficients, parts.rows, stream);
+  return LaunchApply<S, R, T, 1>(x, o, coefficients, parts.rows, stream);
 }
 
 class BatchNormalizationGradient : public Kernel {
@@ -154,14 +159,17 @@ class BatchNormalizationGradient : public Kernel {
 };
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeBatchNormalizationGradient(const NodeSpec& spec) {
-  const DType x = spec.input_dtype(0), dy = spec.input_dtype(2);
+  const DType x = spec.input_dtype(0), scale = spec.input_dtype(1), dy = spec.input_dtype(2);
   LaunchGradient launch = nullptr;
   DispatchDType(FloatTypes(), x, [&](auto tag) {
     using S = typename decltype(tag)::type;
-    if (dy == kDTypeOf<ComputeType<S>>) launch = LaunchBatchGradient<S>;
+    using T = ComputeType<S>;
+    if (scale != kDTypeOf<T>) return;
+    if (dy == scale) launch = LaunchBatchGradient<S, T>;
+    if (dy == x) launch = LaunchBatchGradient<S, S>;
   });
   if (launch == nullptr) return NoLoopFor(x);
-  return std::make_unique<BatchNormalizationGradient>(launch, BitSize(dy) / 8,
+  return std::make_unique<BatchNormalizationGradient>(launch, BitSize(scale) / 8,
                                                       spec.attributes().Float("epsilon", 1e-5f));
 }
 

@@ -24,10 +24,11 @@ int64_t BlocksFor(const LayerRows& rows, bool wide) {
   return std::clamp<int64_t>((rows.rows + at_once - 1) / at_once, 1, kMostBlocks);
 }
 
-template <typename S, typename T>
+template <typename S, typename R, typename T>
 struct GradientOperands {
   const S* x;
-  const T *scale, *dy;
+  const T* scale;
+  const R* dy;
   T *dx, *sums;  // sums: [block][of scale, of bias][column]
   LayerRows rows;
   T epsilon;
@@ -52,8 +53,8 @@ struct HeldRow {
 };
 
 // Reads a row and leaves it normalised; returns 1 / deviation.
-template <typename Threads, int kPack, typename S, typename T>
-__device__ T ReadRow(const GradientOperands<S, T>& o, int64_t row, HeldRow<T, kPack>& held) {
+template <typename Threads, int kPack, typename S, typename R, typename T>
+__device__ T ReadRow(const GradientOperands<S, R, T>& o, int64_t row, HeldRow<T, kPack>& held) {
   const int64_t n = o.rows.columns;
   T mean = 0, variance = 0;
   ForEachPack<Threads, kPack, T>(n, [&](int k, int64_t p) {
@@ -62,7 +63,7 @@ __device__ T ReadRow(const GradientOperands<S, T>& o, int64_t row, HeldRow<T, kP
 #pragma unroll
     for (int i = 0; i < kPack; ++i) {
       held.normal[k * kPack + i] = static_cast<T>(Load(x.elements[i]));
-      held.dy[k * kPack + i] = dy.elements[i];
+      held.dy[k * kPack + i] = static_cast<T>(Load(dy.elements[i]));
       mean += held.normal[k * kPack + i];
     }
   });
@@ -85,8 +86,8 @@ __device__ T ReadRow(const GradientOperands<S, T>& o, int64_t row, HeldRow<T, kP
 }
 
 // Writes the gradient of the row and adds it to the sums of the columns.
-template <typename Threads, int kPack, typename S, typename T>
-__device__ void StoreRow(const GradientOperands<S, T>& o, int64_t row, T inverse,
+template <typename Threads, int kPack, typename S, typename R, typename T>
+__device__ void StoreRow(const GradientOperands<S, R, T>& o, int64_t row, T inverse,
                          HeldRow<T, kPack>& held) {
   const int64_t n = o.rows.columns;
   T mean = 0, along = 0;
@@ -116,8 +117,8 @@ __device__ void StoreRow(const GradientOperands<S, T>& o, int64_t row, T inverse
 }
 
 // The warps of a block add their sums one after the other.
-template <bool kWide, int kPack, typename S, typename T>
-__device__ void StoreSums(const GradientOperands<S, T>& o, const HeldRow<T, kPack>& held) {
+template <bool kWide, int kPack, typename S, typename R, typename T>
+__device__ void StoreSums(const GradientOperands<S, R, T>& o, const HeldRow<T, kPack>& held) {
   using Threads = RowThreads<kWide>;
   const int64_t n = o.rows.columns;
   T* sums = o.sums + blockIdx.x * 2 * n;
@@ -138,8 +139,8 @@ __device__ void StoreSums(const GradientOperands<S, T>& o, const HeldRow<T, kPac
   }
 }
 
-template <typename S, typename T, bool kWide, int kPack>
-__global__ void GradientOfRows(GradientOperands<S, T> o) {
+template <typename S, typename R, typename T, bool kWide, int kPack>
+__global__ void GradientOfRows(GradientOperands<S, R, T> o) {
   using Threads = RowThreads<kWide>;
   HeldRow<T, kPack> held;
   for (int64_t row = Threads::first(); row < o.rows.rows; row += Threads::step()) {
@@ -163,13 +164,13 @@ __global__ void CombineSums(const T* sums, T* dscale, T* dbias, int64_t columns,
   }
 }
 
-template <typename S, typename T, int kPack>
-absl::Status LaunchPacks(const GradientOperands<S, T>& o, T* dscale, T* dbias,
+template <typename S, typename R, typename T, int kPack>
+absl::Status LaunchPacks(const GradientOperands<S, R, T>& o, T* dscale, T* dbias,
                          cudaStream_t stream) {
   const bool wide = o.rows.columns > kHeld<T, kPack> * kWarp;
   const int64_t blocks = BlocksFor(o.rows, wide);
   ONWARD_RETURN_IF_ERROR(
-      Launch(wide ? GradientOfRows<S, T, true, kPack> : GradientOfRows<S, T, false, kPack>,
+      Launch(wide ? GradientOfRows<S, R, T, true, kPack> : GradientOfRows<S, R, T, false, kPack>,
              static_cast<unsigned>(blocks), kThreads, 0, stream, o));
   return Launch(CombineSums<T>, RowBlocks(2 * o.rows.columns, false), kThreads, 0, stream,
                 static_cast<const T*>(o.sums), dscale, dbias, o.rows.columns, blocks);
@@ -177,16 +178,17 @@ absl::Status LaunchPacks(const GradientOperands<S, T>& o, T* dscale, T* dbias,
 
 using LaunchGradient = absl::Status (*)(const RunContext& context, float epsilon);
 
-template <typename S>
+template <typename S, typename R>
 absl::Status LaunchLayerGradient(const RunContext& context, float epsilon) {
   using T = ComputeType<S>;
   const auto& rows = context.state<LayerRows>();
-  const GradientOperands<S, T> o = {context.in<S>(0),       context.in<T>(1),     context.in<T>(2),
-                                    context.out<T>(0),      context.scratch<T>(), rows,
-                                    static_cast<T>(epsilon)};
+  const GradientOperands<S, R, T> o = {context.in<S>(0),       context.in<T>(1),
+                                       context.in<R>(2),       context.out<T>(0),
+                                       context.scratch<T>(),   rows,
+                                       static_cast<T>(epsilon)};
   constexpr int kPack = kPackOf<S, T>;
   const bool in_packs = rows.columns % kPack == 0 && ArePackAligned({o.x, o.scale, o.dy, o.dx});
-  const auto launch = in_packs ? LaunchPacks<S, T, kPack> : LaunchPacks<S, T, 1>;
+  const auto launch = in_packs ? LaunchPacks<S, R, T, kPack> : LaunchPacks<S, R, T, 1>;
   return launch(o, context.has_output(1) ? context.out<T>(1) : nullptr,
                 context.has_output(2) ? context.out<T>(2) : nullptr, StreamOf(context));
 }
@@ -212,14 +214,20 @@ class LayerNormalizationGradient : public Kernel {
 };
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeLayerNormalizationGradient(const NodeSpec& spec) {
-  const DType x = spec.input_dtype(0), dy = spec.input_dtype(2);
+  const DType x = spec.input_dtype(0), scale = spec.input_dtype(1), dy = spec.input_dtype(2);
   LaunchGradient launch = nullptr;
   int64_t most = 0;  // columns
   DispatchDType(FloatTypes(), x, [&](auto tag) {
     using S = typename decltype(tag)::type;
-    if (dy != kDTypeOf<ComputeType<S>>) return;
-    launch = LaunchLayerGradient<S>;
-    most = kHeld<ComputeType<S>, 1> * kThreads;
+    using T = ComputeType<S>;
+    if (scale != kDTypeOf<T>) return;
+    most = kHeld<T, 1> * kThreads;
+    if (dy == scale) launch = LaunchLayerGradient<S, T>;
+    if (dy == x) launch = LaunchLayerGradient<S, S>;
+    if constexpr (std::is_same_v<S, float>) {
+      if (dy == DType::kFloat16) launch = LaunchLayerGradient<S, Float16>;
+      if (dy == DType::kBFloat16) launch = LaunchLayerGradient<S, BFloat16>;
+    }
   });
   if (launch == nullptr) return NoLoopFor(x);
   const std::optional<SymbolicDims>& shape = spec.input_type(0).shape;

@@ -1,4 +1,6 @@
 // Softmax, Hardmax and normalizations of rows of many lengths, and along axes in the middle.
+#include <set>
+
 #include "tests/emulated_cuda/compared_operator.h"
 #include "tests/emulated_cuda/compared_session.h"
 
@@ -147,14 +149,19 @@ TEST(EmulatedRows, GradientsOfLayerNormalizationAreTheCpus) {
                          {2, 4100}, {2, 2047},  {2100, 12}, {3, 1},   {0, 3}};
   for (const DType kept : kFloats) {
     const DType dtype = kept == DType::kFloat64 ? kept : DType::kFloat32;
-    for (const Dims& dims : shapes) {
-      const Operand x = {kept, dims}, dy = {dtype, dims}, column = {dtype, {dims.back()}};
-      const std::vector<Tensor> inputs = {Filled(x, 1, false), Filled(column, 2, false),
-                                          Filled(dy, 3, false)};
-      const std::string op = "onward.LayerNormalizationGradient <epsilon = 0.01> (a, b, c)";
-      ExpectAsCpu(absl::StrCat("(", TextOf(dy), " dx, ", TextOf(column), " ds, ", TextOf(column),
-                               " db) { dx, ds, db = ", op, " }"),
-                  inputs, dtype == DType::kFloat64 ? 1e-9 : 5e-4);
+    std::set<DType> gradients = {dtype, kept};
+    if (kept == DType::kFloat32) gradients.insert({DType::kFloat16, DType::kBFloat16});
+    for (const DType gradient : gradients) {
+      for (const Dims& dims : shapes) {
+        const Operand dx = {dtype, dims}, column = {dtype, {dims.back()}};
+        const std::vector<Tensor> inputs = {Filled({kept, dims}, 1, false),
+                                            Filled(column, 2, false),
+                                            Filled({gradient, dims}, 3, false)};
+        ExpectAsCpu(absl::StrCat("(", TextOf(dx), " dx, ", TextOf(column), " ds, ", TextOf(column),
+                                 " db) { dx, ds, db = ",
+                                 "onward.LayerNormalizationGradient <epsilon = 0.01> (a, b, c) }"),
+                    inputs, dtype == DType::kFloat64 ? 1e-9 : 5e-4);
+      }
     }
   }
 }

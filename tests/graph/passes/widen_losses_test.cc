@@ -25,8 +25,8 @@ TEST(WidenLosses, WriteGradientsOfTheScoresType) {
   const std::string gradient =
       "d = onward.SoftmaxCrossEntropyLossGradient (r, l, g) e = Reshape (d, t)";
   const std::string head =
-      "g (bfloat16[2,3,7] x, int64[6] l, float[6] g, int64[3] t) => (bfloat16[2,3,7] y) "
-      "<int64[2] s = {-1, 7}> {c = Cast <to = 1> (x) r = Reshape (c, s) ";
+      "g (bfloat16[2,3,7] x, int64[6] l, float[6] g) => (bfloat16[2,3,7] y) "
+      "<int64[2] s = {-1, 7}, int64[3] t = {2, 3, 7}> {c = Cast <to = 1> (x) r = Reshape (c, s) ";
   EXPECT_EQ(Written(head + gradient + " y = Cast <to = 16> (e)}"),
             "y_Reshape = Reshape(x, s)\n"
             "y_SoftmaxCrossEntropyLossGradient = "

@@ -1,0 +1,94 @@
+// Gradients that read and write floats of 16 bits themselves where mixed precision would cast these
+// to float before the op and back behind it.
+#include "graph/ops/onward_schemas.h"
+#include "graph/passes/passes.h"
+#include "graph/rewrite/match.h"
+
+namespace onward {
+
+namespace {
+
+bool IsNarrow(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBFloat16; }
+
+// A value of 16 bits that a Cast has made float32; invalid for others.
+ValueId BeforeCast(const Graph& graph, ValueId value) {
+  const Node* cast = MadeBy(graph, value, "Cast");
+  if (cast == nullptr || graph.type(value).dtype != DType::kFloat32) return {};
+  return IsNarrow(graph.type(cast->inputs[0]).dtype) ? cast->inputs[0] : ValueId();
+}
+
+Node WithInput(const Node& node, size_t i, ValueId input) {
+  Node made;
+  made.domain = node.domain;
+  made.op_type = node.op_type;
+  made.inputs = node.inputs;
+  made.inputs[i] = input;
+  made.attributes = node.attributes;
+  return made;
+}
+
+// dX has dY's type: it must be cast to that alone.
+std::optional<Patch> BatchNormalization(const Graph& graph, NodeId root) {
+  const Node& node = graph.node(root);
+  const ValueId dy = BeforeCast(graph, node.inputs[2]), dx = node.outputs[0];
+  if (!dy.valid() || !ReadOnce(graph, dx)) return std::nullopt;
+  const Node& reader = graph.node(OnlyReader(graph, dx));
+  if (!reader.Is("Cast") || graph.type(reader.outputs[0]).dtype != graph.type(dy).dtype)
+    return std::nullopt;
+  Patch patch(graph);
+  const std::vector<ValueId> made = patch.AddNodeWithOutputs(WithInput(node, 2, dy), 3);
+  patch.Replace(reader.outputs[0], made[0]);
+  for (size_t i = 1; i < 3; ++i)
+    if (node.outputs[i].valid()) patch.Replace(node.outputs[i], made[i]);
+  return patch;
+}
+
+// dX stays float: it is added to what goes round the normalised branch.
+std::optional<Patch> LayerNormalization(const Graph& graph, NodeId root) {
+  const Node& node = graph.node(root);
+  const ValueId dy = BeforeCast(graph, node.inputs[2]);
+  if (!dy.valid()) return std::nullopt;
+  Patch patch(graph);
+  const std::vector<ValueId> made = patch.AddNodeWithOutputs(WithInput(node, 2, dy), 3);
+  for (size_t i = 0; i < 3; ++i)
+    if (node.outputs[i].valid()) patch.Replace(node.outputs[i], made[i]);
+  return patch;
+}
+
+// Sums are in float, and rounded as those of products of matrices are.
+std::optional<Patch> ConvWeights(const Graph& graph, NodeId root) {
+  const Node& node = graph.node(root);
+  const ValueId dy = BeforeCast(graph, node.inputs[1]), cast = BeforeCast(graph, node.inputs[0]);
+  const ValueId x = cast.valid() ? cast : node.inputs[0];
+  if (!dy.valid() || graph.type(x).dtype != graph.type(dy).dtype) return std::nullopt;
+  Patch patch(graph);
+  const ValueId sums =
+      patch.AddNode(node.op_type, {x, dy}, node.attributes, std::string(kOnwardDomain));
+  patch.Replace(node.outputs[0],
+                patch.AddNode("Cast", {sums}, {{"to", static_cast<int64_t>(DType::kFloat32)}}));
+  return patch;
+}
+
+std::optional<Patch> Relu(const Graph& graph, NodeId root) {
+  const Node& node = graph.node(root);
+  const ValueId y = BeforeCast(graph, node.inputs[0]);
+  if (!y.valid()) return std::nullopt;
+  Patch patch(graph);
+  patch.Replace(node.outputs[0], patch.AddNodeWithOutputs(WithInput(node, 0, y), 1)[0]);
+  return patch;
+}
+
+constexpr Rule kRules[] = {
+    {"absorb_casts", "onward.BatchNormalizationGradient", BatchNormalization},
+    {"absorb_casts", "onward.LayerNormalizationGradient", LayerNormalization},
+    {"absorb_casts", "onward.ConvWeightGradient", ConvWeights},
+    {"absorb_casts", "onward.ReluGradient", Relu},
+};
+
+}  // namespace
+
+absl::StatusOr<int> AbsorbCasts(Graph& graph, const PassOptions&, int& budget) {
+  return ApplyRules(graph, kRules, budget);
+}
+
+}  // namespace onward
