@@ -41,6 +41,7 @@ const std::map<std::string, std::string> kTestedElsewhere = {
     {"fused_matmul_cublaslt", "products_test"},
     {"fused_pointwise_conv_cublaslt", "images_test"},
     {"if_cuda", "bodies_test"},
+    {"layer_normalization_gradient_cuda", "rows_test"},
     {"lion_step_cuda", "optimizer_steps_test"},
     {"loop_cuda", "bodies_test"},
     {"max_pool_gradient_cuda", "gradients_test"},
@@ -51,10 +52,12 @@ const std::map<std::string, std::string> kTestedElsewhere = {
     {"random_uniform_cuda", "random_test"},
     {"random_uniform_like_cuda", "random_test"},
     {"relu_gradient_cuda", "gradients_test"},
+    {"require_shape_cuda", "require_shape_test"},
     {"rmsprop_step_cuda", "optimizer_steps_test"},
     {"scan_cuda", "bodies_test"},
     {"sgd_step_cuda", "optimizer_steps_test"},
     {"softmax_cross_entropy_loss_gradient_cuda", "losses_test"},
+    {"wide_softmax_cross_entropy_loss_cuda", "losses_test"},
 };
 
 absl::StatusOr<std::unique_ptr<Session>> SessionOf(const cases::OpCase& c,
