@@ -184,6 +184,13 @@ bool AreNarrowHeads(const Graph& graph, ValueId heads) {
          size.value() % 8 == 0 && size.value() <= 128;
 }
 
+// One query for each head, as a step of a decoder has it, which they take in float32, too.
+bool IsRow(const Graph& graph, ValueId q, ValueId v) {
+  const auto is_small = [](const Dim& size) { return size.known() && size.value() <= 128; };
+  return graph.type(q).dtype == DType::kFloat32 && DimOf(graph, q, 2).SameAs(Dim(1)) &&
+         is_small(DimOf(graph, q, 3)) && is_small(DimOf(graph, v, 3));
+}
+
 template <bool kNarrow>
 std::optional<Patch> OnHeads(const Graph& graph, NodeId root) {
   const Node& node = graph.node(root);
@@ -201,7 +208,8 @@ std::optional<Patch> OnHeads(const Graph& graph, NodeId root) {
   const auto keys = ReadKeys(graph, product->inputs[1]);
   const ValueId v = node.inputs[1];
   if (!keys || !HeadsAgree(graph, q.inner, keys->dims, v)) return std::nullopt;
-  if (kNarrow && (!AreNarrowHeads(graph, q.inner) || !AreNarrowHeads(graph, v)))
+  if (kNarrow && !IsRow(graph, q.inner, v) &&
+      (!AreNarrowHeads(graph, q.inner) || !AreNarrowHeads(graph, v)))
     return std::nullopt;
   const auto scale = static_cast<float>(scores.factor * q.factor * keys->factor);
   if (!(scale > 0) || !std::isfinite(scale)) return std::nullopt;

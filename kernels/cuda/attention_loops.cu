@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "kernels/binary_functors.h"
+#include "kernels/cuda/attention_row.h"
 #include "kernels/cuda/attention_scores.cuh"
 #include "kernels/cuda/attention_tiled.h"
 #include "kernels/cuda/launch.cuh"
@@ -204,6 +205,7 @@ TilesKernels KernelsFor(const TiledAttention& call) {
 }  // namespace
 
 absl::Status RunTiledAttention(const TiledAttention& call, cudaStream_t stream) {
+  if (IsRowOfAttention(call)) return RunAttentionRow(call, stream);
   return LaunchTiles(KernelsFor(call).attend, call, call.g.q_heads, call.g.q_len, stream);
 }
 

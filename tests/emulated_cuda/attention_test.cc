@@ -208,6 +208,35 @@ TEST(EmulatedAttention, InTilesAndPartsIsTheCpus) {
   }
 }
 
+// One query: fewer keys than a block takes at once, and several times as many.
+TEST(EmulatedAttention, OfOneQueryIsTheCpus) {
+  const AttentionCase cases[] = {
+      {.q_len = 1, .new_len = 1},
+      {.q_len = 1, .new_len = 700},
+      {.batch = 1, .q_heads = 6, .q_len = 1, .new_len = 90, .head_size = 64, .v_head_size = 64},
+      {.q_len = 1, .new_len = 300, .head_size = 64, .v_head_size = 30, .packed = true},
+      {.q_len = 1, .new_len = 33, .head_size = 6, .v_head_size = 5},
+      {.q_len = 1,
+       .new_len = 70,
+       .head_size = 128,
+       .v_head_size = 65,
+       .attributes = "scale = 2.0, "},
+      {.q_heads = 4, .q_len = 1, .new_len = 40, .mask = {1, 40}},
+      {.q_len = 1, .new_len = 66, .mask = {2, 2, 1, 66}, .mask_dtype = DType::kFloat32},
+      {.q_len = 1, .new_len = 90, .has_counts = true, .attributes = "is_causal = 1, "},
+      {.q_len = 1, .new_len = 90, .has_counts = true, .attributes = "left_window_size = 9, "},
+      {.batch = 0, .q_len = 1},
+      {.q_len = 1, .new_len = 0},
+  };
+  for (const DType dtype : {DType::kFloat32, DType::kFloat16, DType::kBFloat16}) {
+    for (AttentionCase c : cases) {
+      ExpectAsCpu(GraphOf(c, dtype), InputsOf(c, dtype, 1), 4 * ToleranceOf(dtype));
+      absl::StrAppend(&c.attributes, "softcap = 3.0, ");
+      ExpectAsCpu(GraphOf(c, dtype), InputsOf(c, dtype, 1), 4 * ToleranceOf(dtype));
+    }
+  }
+}
+
 TEST(EmulatedAttention, OfCachesRunsInParts) {
   const AttentionCase cases[] = {
       {.q_len = 2, .new_len = 2, .past_len = 3, .has_past = true},
