@@ -237,6 +237,33 @@ TEST(EmulatedAttention, OfOneQueryIsTheCpus) {
   }
 }
 
+// The parts that exporters write: one kernel for one query, products and a softmax for more.
+TEST(EmulatedAttention, OfOneQueryInPartsIsOneKernel) {
+  for (const int64_t q_len : {1, 2}) {
+    const Dims q = {1, 2, q_len, 8}, k = {1, 2, 5, 8};
+    const std::string graph =
+        absl::StrCat("(", TextOf({DType::kFloat32, q}),
+                     " y) { t = Transpose <perm = [0, 1, 3, 2]> (b) s = MatMul (a, t)"
+                     " p = Softmax (s) y = MatMul (p, c) }");
+    const std::vector<Tensor> inputs = {Filled({DType::kFloat32, q}, 1, false),
+                                        Filled({DType::kFloat32, k}, 2, false),
+                                        Filled({DType::kFloat32, k}, 3, false)};
+    ExpectAsCpu(graph, inputs, 1e-5);
+    SessionOptions options;
+    options.provider = "cuda";
+    const auto session = Session::Create(
+        *testing::ModelFromText(absl::StrCat("g (", TextOf({DType::kFloat32, q}), " a, ",
+                                             TextOf({DType::kFloat32, k}), " b, ",
+                                             TextOf({DType::kFloat32, k}), " c) => ", graph)),
+        options);
+    ASSERT_TRUE(session.ok()) << session.status();
+    int attentions = 0;
+    for (const NodeExplanation& node : (*session)->Explain())
+      attentions += node.kernel == "attention_cuda";
+    EXPECT_EQ(attentions, q_len == 1 ? 1 : 0);
+  }
+}
+
 TEST(EmulatedAttention, OfCachesRunsInParts) {
   const AttentionCase cases[] = {
       {.q_len = 2, .new_len = 2, .past_len = 3, .has_past = true},
