@@ -1,4 +1,4 @@
-// Concat and Split: one launch for each part, whose rows lie apart in the whole tensor.
+// Concat and Split: rows of each part lie apart in the whole tensor.
 #include <algorithm>
 
 #include "kernels/bind/concat.h"
@@ -33,14 +33,14 @@ class Concat : public Kernel {
     const bool is_there = parts.count == 1 && context.input(0).data == whole.data;
     if (is_there || whole.num_elements() == 0) return absl::OkStatus();
     const int64_t size = SizeOf(whole.dtype);
+    RowCopies copies(StreamOf(context));
     for (int i = 0; i < static_cast<int>(parts.count); ++i) {
       const Part part = PartOf(parts, i, size);
-      ONWARD_RETURN_IF_ERROR(CopyRows({static_cast<const char*>(context.input(i).data),
-                                       static_cast<char*>(whole.data) + part.begin, parts.rows,
-                                       part.size, part.size, parts.row * size},
-                                      StreamOf(context)));
+      ONWARD_RETURN_IF_ERROR(copies.Add({static_cast<const char*>(context.input(i).data),
+                                         static_cast<char*>(whole.data) + part.begin, parts.rows,
+                                         part.size, part.size, parts.row * size}));
     }
-    return absl::OkStatus();
+    return copies.Finish();
   }
 
  private:
@@ -58,15 +58,15 @@ class Split : public Kernel {
     if (whole.num_elements() == 0) return absl::OkStatus();
     const auto& parts = context.state<Parts>();
     const int64_t size = SizeOf(whole.dtype);
+    RowCopies copies(StreamOf(context));
     for (int i = 0; i < static_cast<int>(parts.count); ++i) {
       if (!context.has_output(i) || context.output(i).data == whole.data) continue;
       const Part part = PartOf(parts, i, size);
-      ONWARD_RETURN_IF_ERROR(CopyRows({static_cast<const char*>(whole.data) + part.begin,
-                                       static_cast<char*>(context.output(i).data), parts.rows,
-                                       part.size, parts.row * size, part.size},
-                                      StreamOf(context)));
+      ONWARD_RETURN_IF_ERROR(copies.Add({static_cast<const char*>(whole.data) + part.begin,
+                                         static_cast<char*>(context.output(i).data), parts.rows,
+                                         part.size, parts.row * size, part.size}));
     }
-    return absl::OkStatus();
+    return copies.Finish();
   }
   uint64_t host_inputs() const override { return ~uint64_t{1}; }  // the sizes
 

@@ -27,9 +27,11 @@ class DeviceMemory : public BodyMemory {
       return ToStatus(cudaMemcpyAsync(rows.to, rows.from, static_cast<size_t>(rows.bytes),
                                       cudaMemcpyDeviceToDevice, StreamOf(context)));
     }
-    return CopyRows({static_cast<const char*>(rows.from), static_cast<char*>(rows.to), rows.rows,
-                     rows.bytes, rows.from_pitch, rows.to_pitch},
-                    StreamOf(context));
+    RowCopies copies(StreamOf(context));
+    ONWARD_RETURN_IF_ERROR(
+        copies.Add({static_cast<const char*>(rows.from), static_cast<char*>(rows.to), rows.rows,
+                    rows.bytes, rows.from_pitch, rows.to_pitch}));
+    return copies.Finish();
   }
   bool takes_any_address() const override { return false; }
 };

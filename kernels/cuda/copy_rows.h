@@ -15,7 +15,21 @@ struct Rows {
   int64_t rows, columns, from_pitch, to_pitch;  // bytes, but for the rows
 };
 
-// In units of up to 16 bytes, where all rows begin at multiples of these.
-absl::Status CopyRows(const Rows& rows, cudaStream_t stream);
+// Copies that do not overlap, many in one launch: in units of up to 16 bytes, where all of their
+// rows begin at multiples of these.
+class RowCopies {
+ public:
+  explicit RowCopies(cudaStream_t stream) : stream_(stream) {}
+  // Puts what was added before on the stream where there is no room for more.
+  absl::Status Add(const Rows& rows);
+  // Puts the rest on the stream.
+  absl::Status Finish();
+
+ private:
+  static constexpr int kMost = 32;
+  cudaStream_t stream_;
+  int count_ = 0;
+  Rows copies_[kMost];
+};
 
 }  // namespace onward::kernels::cuda

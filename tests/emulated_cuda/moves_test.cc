@@ -187,6 +187,33 @@ TEST(BlocksTest, EqualTheCpu) {
   Configure({});
 }
 
+// More parts than a launch copies, of several sizes; one is empty.
+TEST(ManyPartsTest, EqualTheCpu) {
+  Configure({.order = Order::kLate});
+  for (const ElementType& type : kTypes) {
+    std::vector<std::string> parts;
+    std::vector<int64_t> sizes;
+    int64_t whole = 0;
+    for (int64_t i = 0; i < 70; ++i) {
+      parts.push_back(absl::StrCat("p", i));
+      sizes.push_back(i == 40 ? 0 : 1 + i % 5);
+      whole += sizes.back();
+    }
+    std::vector<std::string> reversed(parts.rbegin(), parts.rend());
+    const std::string dims = absl::StrCat(type.name, "[3, ", whole, "]");
+    const std::string graph = absl::StrCat(
+        "g (", dims, " x) => (", dims, " y) { s = Constant <value_ints = [",
+        absl::StrJoin(sizes, ", "), "]> () ", absl::StrJoin(parts, ", "),
+        " = Split <axis = 1> (x, s) y = Concat <axis = 1> (", absl::StrJoin(reversed, ", "), ") }");
+    SCOPED_TRACE(graph);
+    const Tensor x = Counted(type.dtype, {3, whole});
+    const auto expected = RunOn("cpu", graph, x), actual = RunOn("cuda", graph, x);
+    ASSERT_TRUE(expected.ok() && actual.ok()) << expected.status() << actual.status();
+    EXPECT_TRUE(SameBits(*actual, *expected));
+  }
+  Configure({});
+}
+
 TEST(DivisorTest, QuotientsAreExact) {
   std::mt19937 random(5);
   std::vector<uint32_t> divisors = {1,     2,     3,     5,          7,         641,
