@@ -1,4 +1,5 @@
 """The machine that a bundle runs on: its libraries, its tools, and processes with a limit of time."""
+import concurrent.futures
 import contextlib
 import dataclasses
 import functools
@@ -14,6 +15,7 @@ import sys
 import time
 
 ENDS_WITHIN = 5  # seconds that a process has to end after a signal
+FILLED_AT_ONCE = 5  # models, ahead of the part that needs them
 
 
 @dataclasses.dataclass
@@ -77,6 +79,7 @@ class Machine:
         if emulated and not self.manifest["emulated"]:
             raise RuntimeError(f"{directory} has no emulated device: build the target onward_emulated_cuda")
         self.emulated = emulated
+        self.ahead = {}
         self.program = self.directory / "bin/onward"
         self.toolchain = []
         if start([self.program, "version"], 60, self.environment()).code != 0:
@@ -155,8 +158,24 @@ class Machine:
         filled = self.directory / "filled"
         return filled if filled.is_dir() else None
 
+    @contextlib.contextmanager
+    def filling(self, models, clock):
+        """Fills models while other parts run: it takes the host's time alone."""
+        with concurrent.futures.ThreadPoolExecutor(FILLED_AT_ONCE) as threads:
+            self.ahead = {model: threads.submit(self.fill, clock, model) for model in models}
+            yield
+            threads.shutdown(cancel_futures=True)
+
     def filled(self, clock, model):
-        """Fills a model with its weights; returns its directory, or why there is none."""
+        """A directory of the model with its weights, or why there is none."""
+        if model not in self.ahead:
+            return self.fill(clock, model)
+        try:
+            return self.ahead[model].result(max(1, clock.left()))
+        except concurrent.futures.TimeoutError:
+            return None, "it was not filled in time"
+
+    def fill(self, clock, model):
         directory = self.directory / "filled" / model
         if (directory / ".filled").exists():
             return directory, ""

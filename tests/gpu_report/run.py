@@ -8,6 +8,7 @@ import device
 import kernels
 import speed
 import training
+from bundle import MODELS
 from machine import Clock, Machine
 from page import Page
 
@@ -37,10 +38,15 @@ def run(arguments):
     machine = Machine(arguments.directory, arguments.emulated)
     page = Page(arguments.output or machine.directory / "performance_gpu.md", arguments.emulated)
     whole = Clock(arguments.seconds)
+    parts = [part for part in PARTS if not arguments.only or part.name in arguments.only]
+    needs_models = "models" in (part.name for part in parts) and not arguments.emulated
+    with machine.filling(MODELS if needs_models else (), whole):
+        return run_parts(parts, machine, page, whole)
+
+
+def run_parts(parts, machine, page, whole):
     failed, runs = 0, True
-    for part in PARTS:
-        if arguments.only and part.name not in arguments.only:
-            continue
+    for part in parts:
         section, begin = page.section(part.title), time.monotonic()
         if not runs:
             section.result = "not run: the provider does not run"
