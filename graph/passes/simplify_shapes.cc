@@ -1,7 +1,7 @@
 // Shape arithmetic that types already give: integers whose elements are all known become
 // constants, and so do the targets of Reshape and Expand where a 0, a 1 or one -1 can say the rest.
 // Gather of the only element of an axis, as of an LSTM's one direction, becomes a view, Squeeze,
-// and the shape of a Cast that of its input.
+// and the shape of a Cast or a normalization that of its input.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -119,13 +119,18 @@ std::optional<Patch> GatherOfOne(const Graph& graph, const Node& node) {
   return patch;
 }
 
-// A tensor need not be cast to know its shape.
-std::optional<Patch> ShapeOfCast(const Graph& graph, const Node& node) {
-  const Node* cast = node.Is("Shape") ? MadeBy(graph, node.inputs[0], "Cast") : nullptr;
-  if (cast == nullptr) return std::nullopt;
-  Patch patch(graph);
-  patch.Replace(node.outputs[0], patch.AddNode("Shape", {cast->inputs[0]}, node.attributes));
-  return patch;
+// A tensor need not be cast or normalized to know its shape: who reads only that does not hold what
+// reads the tensor together.
+std::optional<Patch> ShapeOfInput(const Graph& graph, const Node& node) {
+  if (!node.Is("Shape")) return std::nullopt;
+  for (const char* op : {"Cast", "LayerNormalization", "RMSNormalization"}) {
+    const Node* maker = MadeBy(graph, node.inputs[0], op);
+    if (maker == nullptr) continue;
+    Patch patch(graph);
+    patch.Replace(node.outputs[0], patch.AddNode("Shape", {maker->inputs[0]}, node.attributes));
+    return patch;
+  }
+  return std::nullopt;
 }
 
 std::optional<Patch> KnownOutput(const Graph& graph, const Node& node, const KnownElements& known) {
@@ -157,7 +162,7 @@ absl::StatusOr<int> SimplifyShapes(Graph& graph, const PassOptions&, int& budget
     std::optional<Patch> patch = KnownOutput(graph, node, known);
     if (!patch) patch = ConstantTarget(graph, node);
     if (!patch) patch = GatherOfOne(graph, node);
-    if (!patch) patch = ShapeOfCast(graph, node);
+    if (!patch) patch = ShapeOfInput(graph, node);
     if (!patch) continue;
     patch->set_label(absl::StrCat("simplify_shapes @ ", graph.Describe(*it)));
     ONWARD_RETURN_IF_ERROR(Apply(graph, *std::move(patch)));

@@ -43,7 +43,10 @@ TEST(SimplifyShapes, GatherOfTheOnlyElementIsSqueeze) {
             "y = Squeeze(x, y_const)\n");
 }
 
-TEST(SimplifyShapes, ShapeOfACastIsThatOfItsInput) {
+TEST(SimplifyShapes, ShapeOfACastOrANormalizationIsThatOfItsInput) {
+  EXPECT_EQ(After("g (float[n,m] x, float[m] s) => (int64[1] y) {"
+                  "c = LayerNormalization (x, s) y = Shape <start = 1> (c)}"),
+            "y = Shape(x)\n");
   EXPECT_EQ(After("g (float16[n,m] x) => (int64[1] y) {"
                   "c = Cast <to = 1> (x) y = Shape <start = 1> (c)}"),
             "y = Shape(x)\n");
