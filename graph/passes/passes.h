@@ -59,6 +59,8 @@ absl::StatusOr<int> WidenFloats(Graph& graph, const PassOptions& options, int& b
 absl::StatusOr<int> WidenLosses(Graph& graph, const PassOptions& options, int& budget);
 // Gradients read and write floats of 16 bits that are cast around them.
 absl::StatusOr<int> AbsorbCasts(Graph& graph, const PassOptions& options, int& budget);
+// Normalizations of float write the 16 bits that their result is cast to.
+absl::StatusOr<int> NarrowNormalizations(Graph& graph, const PassOptions& options, int& budget);
 // Products of 8-bit integers with their scales, biases and zero points.
 absl::StatusOr<int> FuseQuantized(Graph& graph, const PassOptions& options, int& budget);
 // QuantizeLinear before what moves or chooses elements of dequantized values.

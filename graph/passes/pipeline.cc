@@ -64,6 +64,7 @@ std::vector<Pass> DevicePipeline(std::string_view provider) {
   }
   passes.push_back({"fuse_matmul", FuseMatMul});
   passes.push_back({"fuse_add_normalization", FuseAddNormalization});
+  if (provider == "cuda") passes.push_back({"narrow_normalizations", NarrowNormalizations});
   passes.push_back({"fold_constants", FoldConstants});
   passes.push_back({"eliminate_dead", EliminateDead});
   // Bodies run on the host.

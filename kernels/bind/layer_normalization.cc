@@ -46,7 +46,7 @@ absl::Status BindLayerNormalization(BindContext& context, int64_t axis, bool add
   auto* plan = context.NewState<LayerPlan>();
   ONWARD_ASSIGN_OR_RETURN(static_cast<LayerRows&>(*plan), BindLayerRows(context, axis));
   const DimsView dims = context.input_dims(0);
-  if (adds && context.input_dims(1) != dims) {
+  if (adds && context.has_input(1) && context.input_dims(1) != dims) {
     return absl::InvalidArgumentError(absl::StrCat(
         "X ", DimsString(dims), " and Z ", DimsString(context.input_dims(1)), " differ in shape"));
   }

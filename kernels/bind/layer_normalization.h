@@ -32,7 +32,7 @@ struct LayerPlan : LayerRows {
 };
 
 // Keeps a LayerPlan as the state and settles all outputs. Inputs X, scale, bias (may be omitted);
-// with `adds`, the sum's second operand behind X, and outputs Y and the sum.
+// with `adds`, the sum's second operand (may be omitted) behind X, and outputs Y and the sum.
 absl::Status BindLayerNormalization(BindContext& context, int64_t axis, bool adds = false);
 
 // The same for the gradient over the last axis: inputs X, scale [columns], dY as X; outputs as X,

@@ -46,6 +46,8 @@ const std::map<std::string, std::string> kTestedElsewhere = {
     {"loop_cuda", "bodies_test"},
     {"max_pool_gradient_cuda", "gradients_test"},
     {"nadam_step_cuda", "optimizer_steps_test"},
+    {"narrow_layer_normalization_cuda", "rows_test"},
+    {"narrow_rms_normalization_cuda", "rows_test"},
     {"radam_step_cuda", "optimizer_steps_test"},
     {"random_normal_cuda", "random_test"},
     {"random_normal_like_cuda", "random_test"},

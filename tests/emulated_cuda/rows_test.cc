@@ -194,6 +194,35 @@ TEST(EmulatedRows, NormalizationsOfSumsAreTheCpus) {
   }
 }
 
+// Results of 16 bits, of float and of its sum with either type.
+TEST(EmulatedRows, NarrowNormalizationsAreTheCpus) {
+  for (const DType narrow : {DType::kFloat16, DType::kBFloat16}) {
+    for (const Dims& dims : {Dims{3, 5}, Dims{2, 3, 64}, Dims{70, 1025}, Dims{0, 3}}) {
+      const Operand y = {narrow, dims}, x = {DType::kFloat32, dims},
+                    column = {DType::kFloat32, {dims.back()}};
+      for (const bool centered : {false, true}) {
+        const std::string op =
+            absl::StrCat("onward.Narrow", centered ? "Layer" : "RMS",
+                         "Normalization <to = ", static_cast<int>(narrow), "> (");
+        const std::string bias = centered ? ", d" : "";
+        for (const DType of_z : {DType::kFloat32, narrow}) {
+          std::vector<Tensor> inputs = {Filled(x, 1, false), Filled({of_z, dims}, 2, false),
+                                        Filled(column, 3, false)};
+          if (centered) inputs.push_back(Filled(column, 4, false));
+          ExpectAsCpu(absl::StrCat("(", TextOf(y), " y, ", TextOf(x), " s) { y, s = ", op,
+                                   "a, b, c", bias, ") }"),
+                      inputs, 2 * ToleranceOf(narrow));
+        }
+        std::vector<Tensor> inputs = {Filled(x, 1, false), Filled(column, 3, false)};
+        if (centered) inputs.push_back(Filled(column, 4, false));
+        ExpectAsCpu(
+            absl::StrCat("(", TextOf(y), " y) { y = ", op, "a, , b", centered ? ", c" : "", ") }"),
+            inputs, 2 * ToleranceOf(narrow));
+      }
+    }
+  }
+}
+
 TEST(EmulatedRows, SumsAreNormalizedByOneKernel) {
   const char* text =
       "g (float[n, 8] a, float[n, 8] b) => (float[n, 8] y, float[n, 8] s)"
