@@ -55,7 +55,7 @@ std::optional<Patch> BeforeTheirCast(const Graph& graph, NodeId root) {
   const Node& node = graph.node(maker);
   const bool has_sum = node.outputs.size() > 1 && node.outputs[1].valid();
   for (const char* op : {"LayerNormalization", "RMSNormalization"}) {
-    // Where nobody reads the sum, there is no memory for it in float.
+    // The kernel needs memory for the sum in float, and only a sum that is read has any.
     const bool adds = node.Is(absl::StrCat("Add", op), kOnwardDomain) && has_sum;
     const bool plain = node.Is(op) && !has_sum;
     if ((!adds && !plain) || node.outputs[0] != y ||

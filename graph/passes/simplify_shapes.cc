@@ -119,8 +119,8 @@ std::optional<Patch> GatherOfOne(const Graph& graph, const Node& node) {
   return patch;
 }
 
-// A tensor need not be cast or normalized to know its shape: who reads only that does not hold what
-// reads the tensor together.
+// Casts and normalizations keep the shape: reads it from their input, so that a reader of the shape
+// alone does not keep their result from being fused into its one other reader.
 std::optional<Patch> ShapeOfInput(const Graph& graph, const Node& node) {
   if (!node.Is("Shape")) return std::nullopt;
   for (const char* op : {"Cast", "LayerNormalization", "RMSNormalization"}) {

@@ -11,8 +11,8 @@ namespace {
 
 constexpr float kNone = -std::numeric_limits<float>::infinity();
 
-// What the threads of one group have of their keys: the largest score, the sum of powers relative
-// to it, and of the values weighted by these the thread's part.
+// The softmax of one group's keys so far: the largest score, the sum of exp(score - largest), and
+// this thread's part of the values weighted by these powers.
 struct RowPart {
   float most = kNone, sum = 0;
   float values[kPart] = {};

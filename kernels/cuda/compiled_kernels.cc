@@ -57,7 +57,7 @@ absl::StatusOr<cudaLibrary_t> LoadOrCompile(const std::string& source,
   return library;
 }
 
-// What became of one source. Different ones are compiled side by side.
+// The result of compiling one source. Different sources compile in parallel.
 struct Compiled {
   std::mutex mutex;
   std::optional<absl::StatusOr<cudaLibrary_t>> library;

@@ -20,9 +20,9 @@ struct Rows {
 class RowCopies {
  public:
   explicit RowCopies(cudaStream_t stream) : stream_(stream) {}
-  // Puts what was added before on the stream where there is no room for more.
+  // Adds rows to the batch; a full batch is launched on the stream first.
   absl::Status Add(const Rows& rows);
-  // Puts the rest on the stream.
+  // Launches the rest on the stream.
   absl::Status Finish();
 
  private:

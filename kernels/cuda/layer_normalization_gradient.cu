@@ -44,7 +44,7 @@ __device__ void ForEachPack(int64_t columns, F&& f) {
   }
 }
 
-// What a thread has of a row, and what it has summed for its columns.
+// A thread's elements of the current row, and its sums over rows for its columns.
 template <typename T, int kPack>
 struct HeldRow {
   static constexpr int kCount = kHeld<T, kPack>;
