@@ -1,5 +1,7 @@
 // Gradients that read and write floats of 16 bits themselves where mixed precision would cast these
 // to float before the op and back behind it.
+#include <utility>
+
 #include "graph/ops/onward_schemas.h"
 #include "graph/passes/passes.h"
 #include "graph/rewrite/match.h"
@@ -17,14 +19,21 @@ ValueId BeforeCast(const Graph& graph, ValueId value) {
   return IsNarrow(graph.type(cast->inputs[0]).dtype) ? cast->inputs[0] : ValueId();
 }
 
-Node WithInput(const Node& node, size_t i, ValueId input) {
+// Makes the node read `input` as its input `i`. Its first output stands for `first`.
+Patch ReadInstead(const Graph& graph, const Node& node, size_t i, ValueId input, ValueId first) {
   Node made;
   made.domain = node.domain;
   made.op_type = node.op_type;
   made.inputs = node.inputs;
   made.inputs[i] = input;
   made.attributes = node.attributes;
-  return made;
+  Patch patch(graph);
+  const std::vector<ValueId> outputs =
+      patch.AddNodeWithOutputs(std::move(made), static_cast<int>(node.outputs.size()));
+  if (first.valid()) patch.Replace(first, outputs[0]);
+  for (size_t o = 1; o < outputs.size(); ++o)
+    if (node.outputs[o].valid()) patch.Replace(node.outputs[o], outputs[o]);
+  return patch;
 }
 
 // dX has dY's type: it must be cast to that alone.
@@ -35,12 +44,7 @@ std::optional<Patch> BatchNormalization(const Graph& graph, NodeId root) {
   const Node& reader = graph.node(OnlyReader(graph, dx));
   if (!reader.Is("Cast") || graph.type(reader.outputs[0]).dtype != graph.type(dy).dtype)
     return std::nullopt;
-  Patch patch(graph);
-  const std::vector<ValueId> made = patch.AddNodeWithOutputs(WithInput(node, 2, dy), 3);
-  patch.Replace(reader.outputs[0], made[0]);
-  for (size_t i = 1; i < 3; ++i)
-    if (node.outputs[i].valid()) patch.Replace(node.outputs[i], made[i]);
-  return patch;
+  return ReadInstead(graph, node, 2, dy, reader.outputs[0]);
 }
 
 // dX stays float: it is added to what goes round the normalised branch.
@@ -48,11 +52,7 @@ std::optional<Patch> LayerNormalization(const Graph& graph, NodeId root) {
   const Node& node = graph.node(root);
   const ValueId dy = BeforeCast(graph, node.inputs[2]);
   if (!dy.valid()) return std::nullopt;
-  Patch patch(graph);
-  const std::vector<ValueId> made = patch.AddNodeWithOutputs(WithInput(node, 2, dy), 3);
-  for (size_t i = 0; i < 3; ++i)
-    if (node.outputs[i].valid()) patch.Replace(node.outputs[i], made[i]);
-  return patch;
+  return ReadInstead(graph, node, 2, dy, node.outputs[0]);
 }
 
 // Sums are in float, and rounded as those of products of matrices are.
@@ -73,9 +73,7 @@ std::optional<Patch> Relu(const Graph& graph, NodeId root) {
   const Node& node = graph.node(root);
   const ValueId y = BeforeCast(graph, node.inputs[0]);
   if (!y.valid()) return std::nullopt;
-  Patch patch(graph);
-  patch.Replace(node.outputs[0], patch.AddNodeWithOutputs(WithInput(node, 0, y), 1)[0]);
-  return patch;
+  return ReadInstead(graph, node, 0, y, node.outputs[0]);
 }
 
 constexpr Rule kRules[] = {
