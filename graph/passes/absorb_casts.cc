@@ -10,13 +10,12 @@ namespace onward {
 
 namespace {
 
-bool IsNarrow(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBFloat16; }
-
 // A value of 16 bits that a Cast has made float32; invalid for others.
-ValueId BeforeCast(const Graph& graph, ValueId value) {
-  const Node* cast = MadeBy(graph, value, "Cast");
-  if (cast == nullptr || graph.type(value).dtype != DType::kFloat32) return {};
-  return IsNarrow(graph.type(cast->inputs[0]).dtype) ? cast->inputs[0] : ValueId();
+ValueId BeforeWidening(const Graph& graph, ValueId value) {
+  const ValueId narrow = BeforeCast(graph, value);
+  const bool widens = narrow.valid() && IsNarrow(graph.type(narrow).dtype) &&
+                      graph.type(value).dtype == DType::kFloat32;
+  return widens ? narrow : ValueId();
 }
 
 // Makes the node read `input` as its input `i`. Its first output stands for `first`.
@@ -39,7 +38,7 @@ Patch ReadInstead(const Graph& graph, const Node& node, size_t i, ValueId input,
 // dX has dY's type: it must be cast to that alone.
 std::optional<Patch> BatchNormalization(const Graph& graph, NodeId root) {
   const Node& node = graph.node(root);
-  const ValueId dy = BeforeCast(graph, node.inputs[2]), dx = node.outputs[0];
+  const ValueId dy = BeforeWidening(graph, node.inputs[2]), dx = node.outputs[0];
   if (!dy.valid() || !ReadOnce(graph, dx)) return std::nullopt;
   const Node& reader = graph.node(OnlyReader(graph, dx));
   if (!reader.Is("Cast") || graph.type(reader.outputs[0]).dtype != graph.type(dy).dtype)
@@ -50,7 +49,7 @@ std::optional<Patch> BatchNormalization(const Graph& graph, NodeId root) {
 // dX stays float: it is added to what goes round the normalised branch.
 std::optional<Patch> LayerNormalization(const Graph& graph, NodeId root) {
   const Node& node = graph.node(root);
-  const ValueId dy = BeforeCast(graph, node.inputs[2]);
+  const ValueId dy = BeforeWidening(graph, node.inputs[2]);
   if (!dy.valid()) return std::nullopt;
   return ReadInstead(graph, node, 2, dy, node.outputs[0]);
 }
@@ -58,7 +57,8 @@ std::optional<Patch> LayerNormalization(const Graph& graph, NodeId root) {
 // Sums are in float, and rounded as those of products of matrices are.
 std::optional<Patch> ConvWeights(const Graph& graph, NodeId root) {
   const Node& node = graph.node(root);
-  const ValueId dy = BeforeCast(graph, node.inputs[1]), cast = BeforeCast(graph, node.inputs[0]);
+  const ValueId dy = BeforeWidening(graph, node.inputs[1]),
+                cast = BeforeWidening(graph, node.inputs[0]);
   const ValueId x = cast.valid() ? cast : node.inputs[0];
   if (!dy.valid() || graph.type(x).dtype != graph.type(dy).dtype) return std::nullopt;
   Patch patch(graph);
@@ -71,7 +71,7 @@ std::optional<Patch> ConvWeights(const Graph& graph, NodeId root) {
 
 std::optional<Patch> Relu(const Graph& graph, NodeId root) {
   const Node& node = graph.node(root);
-  const ValueId y = BeforeCast(graph, node.inputs[0]);
+  const ValueId y = BeforeWidening(graph, node.inputs[0]);
   if (!y.valid()) return std::nullopt;
   return ReadInstead(graph, node, 0, y, node.outputs[0]);
 }

@@ -10,8 +10,7 @@ namespace {
 
 template <bool kNarrow>
 bool IsTaken(DType dtype) {
-  return dtype == DType::kFloat32 ||
-         (kNarrow && (dtype == DType::kFloat16 || dtype == DType::kBFloat16));
+  return dtype == DType::kFloat32 || (kNarrow && IsNarrow(dtype));
 }
 
 template <bool kNarrow>  // floats of 16 bits, too

@@ -178,10 +178,9 @@ const Node* ReadSoftmax(const Graph& graph, ValueId value) {
 
 // Heads that devices which fuse floats of 16 bits take.
 bool AreNarrowHeads(const Graph& graph, ValueId heads) {
-  const DType dtype = graph.type(heads).dtype;
   const Dim size = DimOf(graph, heads, 3);
-  return (dtype == DType::kFloat16 || dtype == DType::kBFloat16) && size.known() &&
-         size.value() % 8 == 0 && size.value() <= 128;
+  return IsNarrow(graph.type(heads).dtype) && size.known() && size.value() % 8 == 0 &&
+         size.value() <= 128;
 }
 
 // One query for each head, as a step of a decoder has it, which they take in float32, too.

@@ -9,13 +9,10 @@ namespace onward {
 
 namespace {
 
-bool IsNarrow(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBFloat16; }
-
 // A value of that type of 16 bits that a Cast has made float; invalid for others.
-ValueId BeforeCast(const Graph& graph, ValueId value, DType dtype) {
-  const Node* cast = MadeBy(graph, value, "Cast");
-  return cast != nullptr && graph.type(cast->inputs[0]).dtype == dtype ? cast->inputs[0]
-                                                                       : ValueId();
+ValueId BeforeCastFrom(const Graph& graph, ValueId value, DType dtype) {
+  const ValueId narrow = BeforeCast(graph, value);
+  return narrow.valid() && graph.type(narrow).dtype == dtype ? narrow : ValueId();
 }
 
 Node NarrowOf(const Graph& graph, const Node& normalization, std::string_view op, DType to) {
@@ -28,7 +25,7 @@ Node NarrowOf(const Graph& graph, const Node& normalization, std::string_view op
   const size_t first = adds ? 2 : 1;  // of scale and bias
   ValueId x = normalization.inputs[0], z = adds ? normalization.inputs[1] : ValueId();
   if (adds) {
-    const ValueId narrow_x = BeforeCast(graph, x, to), narrow_z = BeforeCast(graph, z, to);
+    const ValueId narrow_x = BeforeCastFrom(graph, x, to), narrow_z = BeforeCastFrom(graph, z, to);
     if (narrow_z.valid()) {
       z = narrow_z;
     } else if (narrow_x.valid()) {

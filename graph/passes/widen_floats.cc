@@ -20,9 +20,7 @@ namespace onward {
 
 namespace {
 
-bool IsNarrow(const Type& type) {
-  return type.is_tensor() && (type.dtype == DType::kFloat16 || type.dtype == DType::kBFloat16);
-}
+bool IsNarrowTensor(const Type& type) { return type.is_tensor() && IsNarrow(type.dtype); }
 
 absl::StatusOr<Tensor> Widened(const Tensor& narrow) {
   ONWARD_ASSIGN_OR_RETURN(Tensor wide, Tensor::Create(DType::kFloat32, narrow.dims()));
@@ -48,7 +46,7 @@ class Widener {
     if (widening != Widening::kMoves) return false;
     bool wide = false;
     for (const ValueId input : node.inputs) {
-      if (!input.valid() || !IsNarrow(graph_.type(input))) continue;
+      if (!input.valid() || !IsNarrowTensor(graph_.type(input))) continue;
       if (FixedConstant(graph_, input) != nullptr) continue;
       if (!IsWide(input)) return false;
       wide = true;
@@ -59,13 +57,13 @@ class Widener {
   absl::Status Widen(NodeId id) {
     for (int i = 0; i < static_cast<int>(graph_.node(id).inputs.size()); ++i) {
       const ValueId input = graph_.node(id).inputs[static_cast<size_t>(i)];
-      if (!input.valid() || !IsNarrow(graph_.type(input))) continue;
+      if (!input.valid() || !IsNarrowTensor(graph_.type(input))) continue;
       ONWARD_ASSIGN_OR_RETURN(const ValueId wide, WideOf(input));
       GraphEdit(graph_).SetInput(id, i, wide);
     }
     const std::vector<ValueId> outputs = graph_.node(id).outputs;
     for (const ValueId output : outputs) {
-      if (!output.valid() || !IsNarrow(graph_.type(output))) continue;
+      if (!output.valid() || !IsNarrowTensor(graph_.type(output))) continue;
       GraphEdit(graph_).node(id).metadata[kNarrowKey] = DTypeName(graph_.type(output).dtype);
       Round(output);
     }
@@ -75,19 +73,18 @@ class Widener {
  private:
   // The float32 value that a Cast makes `narrow` of, or an invalid id.
   ValueId CastFrom(ValueId narrow) const {
-    const Node* cast = MadeBy(graph_, narrow, "Cast");
-    if (cast == nullptr || graph_.type(cast->inputs[0]).dtype != DType::kFloat32) return {};
-    return cast->inputs[0];
+    const ValueId wide = BeforeCast(graph_, narrow);
+    return wide.valid() && graph_.type(wide).dtype == DType::kFloat32 ? wide : ValueId();
   }
 
   bool IsWide(ValueId narrow) const {
-    return IsNarrow(graph_.type(narrow)) &&
+    return IsNarrowTensor(graph_.type(narrow)) &&
            (wide_.count(narrow.index) > 0 || CastFrom(narrow).valid());
   }
 
   bool HasNarrow(const std::vector<ValueId>& values) const {
     return std::any_of(values.begin(), values.end(), [&](ValueId value) {
-      return value.valid() && IsNarrow(graph_.type(value));
+      return value.valid() && IsNarrowTensor(graph_.type(value));
     });
   }
 
@@ -130,7 +127,7 @@ class Widener {
 absl::Status CastToKnownDTypes(Graph& graph) {
   for (const NodeId id : graph.node_ids()) {
     const Node& node = graph.node(id);
-    if (!node.Is("CastLike") || !IsNarrow(graph.type(node.inputs[1]))) continue;
+    if (!node.Is("CastLike") || !IsNarrowTensor(graph.type(node.inputs[1]))) continue;
     Attributes attributes = node.attributes;
     attributes.Set("to", static_cast<int64_t>(graph.type(node.inputs[1]).dtype));
     Patch patch("cast_to_known_dtype", graph);

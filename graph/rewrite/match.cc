@@ -110,6 +110,11 @@ bool SameShape(const Type& a, const Type& b) {
                     [](const Dim& x, const Dim& y) { return x.SameAs(y); });
 }
 
+ValueId BeforeCast(const Graph& graph, ValueId value) {
+  const Node* cast = MadeBy(graph, value, "Cast");
+  return cast == nullptr ? ValueId() : cast->inputs[0];
+}
+
 bool IsRandom(const Node& node) {
   if (node.schema != nullptr &&
       node.schema->GetNodeDeterminism() == onnx::OpSchema::NodeDeterminism::NonDeterministic) {

@@ -62,6 +62,11 @@ int RankOf(const Graph& graph, ValueId id);
 // Returns whether both are tensors certainly of the same shape at run time.
 bool SameShape(const Type& a, const Type& b);
 
+// Float16 or bfloat16.
+inline bool IsNarrow(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBFloat16; }
+// What a Cast makes `value` of; invalid where no Cast makes it.
+ValueId BeforeCast(const Graph& graph, ValueId value);
+
 // Returns whether two runs of the node on equal inputs may differ (random numbers).
 bool IsRandom(const Node& node);
 
