@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 #include <new>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -55,9 +56,9 @@ class Cuda : public ExecutionProvider {
   absl::StatusOr<std::shared_ptr<void>> Allocate(int64_t bytes) const override {
     ONWARD_RETURN_IF_ERROR(MakeCurrent());
     void* memory = nullptr;
-    ONWARD_RETURN_IF_ERROR(
-        Annotate(ToStatus(cudaMalloc(&memory, static_cast<size_t>(std::max<int64_t>(bytes, 1)))),
-                 absl::StrCat(bytes, " bytes:")));
+    const cudaError_t error = cudaMalloc(&memory, static_cast<size_t>(std::max<int64_t>(bytes, 1)));
+    if (error == cudaErrorMemoryAllocation) return OutOfMemory(bytes);
+    ONWARD_RETURN_IF_ERROR(ToStatus(error));
     return std::shared_ptr<void>(memory, [](void* p) { cudaFree(p); });
   }
 
@@ -120,6 +121,15 @@ class Cuda : public ExecutionProvider {
   }
 
  private:
+  absl::Status OutOfMemory(int64_t bytes) const {
+    std::string text = absl::StrCat("cuda:", index_, " has no ", bytes, " bytes more");
+    size_t free = 0, total = 0;
+    if (cudaMemGetInfo(&free, &total) == cudaSuccess)
+      absl::StrAppend(&text, ": ", free, " of its ", total, " bytes are free");
+    return absl::ResourceExhaustedError(absl::StrCat(
+        text, "; smaller inputs or batches need less, and --provider cpu has the host's memory"));
+  }
+
   const int index_;
   mutable std::once_flag looked_;
   mutable absl::Status found_;

@@ -1,4 +1,5 @@
 // Inputs and outputs that stay on the device between runs.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -196,7 +197,11 @@ TEST(DeviceTensor, WhatCannotGoThereIsNamed) {
   EXPECT_EQ(ToDevice(Tensor(DType::kString, Dims{1}), "cuda").status().message(),
             "strings lie on the host, not on a device");
   Configure({.memory = 1 << 20});
-  EXPECT_TRUE(absl::IsResourceExhausted(ToDevice(Numbers({1 << 20}, 1), "cuda").status()));
+  const absl::Status refused = ToDevice(Numbers({1 << 20}, 1), "cuda").status();
+  EXPECT_TRUE(absl::IsResourceExhausted(refused));
+  EXPECT_THAT(refused.message(),
+              ::testing::HasSubstr("cuda:0 has no 4194304 bytes more: 1048576 of its 1048576 bytes "
+                                   "are free; smaller inputs or batches need less"));
   Configure({});
   EXPECT_TRUE(ToDevice(Numbers({1 << 20}, 1), "cuda").ok());
 }

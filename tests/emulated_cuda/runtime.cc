@@ -105,6 +105,14 @@ cudaError_t cudaMalloc(void** memory, size_t bytes) {
   return AllocateDevice(memory, bytes);
 }
 
+cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
+  ENTER("cudaMemGetInfo");
+  const State& state = GetState();
+  *total = static_cast<size_t>(state.settings.memory);
+  *free = static_cast<size_t>(state.settings.memory - state.counters.bytes);
+  return cudaSuccess;
+}
+
 cudaError_t cudaFree(void* memory) {
   if (memory == nullptr) return cudaSuccess;
   ENTER("cudaFree");
