@@ -1,7 +1,7 @@
 // onward.AttentionGradient of 16-bit floats through cuDNN. Attention is computed again, with the
 // logarithms of its rows' sums, from which cuDNN has each block of probabilities anew. Its
-// workspace has a number for each query and key; heads are taken in slices so that it stays
-// bounded.
+// workspace has a number for each query and key; heads are taken in slices so that it stays a small
+// part of the device's memory.
 #include "kernels/bind/attention_gradient.h"
 
 #include <algorithm>
@@ -45,13 +45,20 @@ int64_t LargestSlice(int64_t count, int64_t bytes_of_one, int64_t most) {
   return 1;
 }
 
-Slices SlicesOf(const AttentionCall& call) {
+// Bytes that the scores of a slice may take. Few slices keep a large device busy.
+int64_t MostScores() {
+  constexpr size_t kShare = 64;  // of the device's memory
+  size_t free = 0, total = 0;
+  if (cudaMemGetInfo(&free, &total) != cudaSuccess) total = 0;
+  return std::max(PlanDemands().most_workspace / 2, static_cast<int64_t>(total / kShare));
+}
+
+Slices SlicesOf(const AttentionCall& call, int64_t most) {
   const AttentionGeometry& g = call.g;
   const auto rounded = [](int64_t length) {
     return (length + kRounding - 1) / kRounding * kRounding;
   };
   const int64_t of_head = kWidth * g.group() * rounded(g.q_len) * rounded(g.total_len());
-  const int64_t most = PlanDemands().most_workspace / 2;
   Slices s;
   // Counts of a batch would not begin at a multiple of 16.
   s.batches = call.mask == AttentionMask::kLengths
@@ -125,7 +132,8 @@ class AttentionGradient : public Kernel {
  private:
   // Plans both directions of a slice, which use the rest of the scratch one after the other.
   static absl::Status PlanSlices(AttentionGradientState& s, Scratch& scratch) {
-    s.slices = SlicesOf(s.call);
+    const int64_t most = MostScores();
+    s.slices = SlicesOf(s.call, most);
     AttentionGeometry& g = s.call.g;
     const int64_t group = g.group();
     g.batch = s.slices.batches, g.kv_heads = s.slices.heads, g.q_heads = group * g.kv_heads;
@@ -133,8 +141,10 @@ class AttentionGradient : public Kernel {
     const int64_t of_rows = static_cast<int64_t>(sizeof(float)) * g.batch * g.q_heads * g.q_len;
     s.logs = scratch.Take(of_rows);
     s.sums = scratch.Take(of_rows);
-    ONWARD_ASSIGN_OR_RETURN(s.forward, PlanGraph(AttentionGraph(s.call), PlanDemands()));
-    ONWARD_ASSIGN_OR_RETURN(s.backward, PlanGraph(AttentionGradientGraph(s.call), PlanDemands()));
+    PlanDemands demands;
+    demands.most_workspace = 2 * most;  // of the scores and of what cuDNN has beside them
+    ONWARD_ASSIGN_OR_RETURN(s.forward, PlanGraph(AttentionGraph(s.call), demands));
+    ONWARD_ASSIGN_OR_RETURN(s.backward, PlanGraph(AttentionGradientGraph(s.call), demands));
     s.workspace = scratch.Take(std::max(s.forward->workspace(), s.backward->workspace()));
     return absl::OkStatus();
   }
