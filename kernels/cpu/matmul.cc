@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/gemm.h"
-#include "kernels/cpu/gemm_bf16.h"
+#include "kernels/cpu/gemm_shared.h"
 #include "kernels/cpu/kernel_list.h"
 
 namespace onward::kernels::cpu {
@@ -21,7 +21,7 @@ struct Product {
   const GemmTileKernels* tiles = nullptr;
   GemmPlan plan;
   bool packs_once = false;
-  PairsPlan pairs;     // where operands are packed once
+  SharedPlan shared;   // where operands are packed once
   GemmArguments args;  // strides; pointers are filled in by Run
   absl::Span<const int64_t> batch;
   absl::Span<const int64_t> a_strides;
@@ -80,19 +80,19 @@ void PlanProduct(ColumnsLayout layout, int64_t m, int64_t n, int64_t k, int64_t 
                  bool scaled, Product& product) {
   product.plan = PlanGemm(*product.tiles, layout, m, n, k, batches, scaled);
   product.packs_once = batches == 1 && PacksOnce(*product.tiles, m, n, k);
-  if (product.packs_once) product.pairs = PlanPairs(*product.tiles, layout, m, n, k);
+  if (product.packs_once) product.shared = PlanShared(*product.tiles, layout, m, n, k);
 }
 
 // Floats.
 int64_t ScratchOf(const Product& product, int num_workers) {
-  return product.packs_once ? product.pairs.scratch : product.plan.scratch * num_workers;
+  return product.packs_once ? product.shared.scratch : product.plan.scratch * num_workers;
 }
 
 void RunProduct(const Product& product, const GemmArguments& args, RunContext& context) {
   const GemmTileKernels& tiles = *product.tiles;
   const GemmPlan& plan = product.plan;
   float* scratch = context.scratch<float>();
-  if (product.packs_once) return RunPairs(tiles, product.pairs, args, scratch, context);
+  if (product.packs_once) return RunShared(tiles, product.shared, args, scratch, context);
   const int64_t per_batch = plan.chunks_per_batch();
   context.ParallelForWorkers(
       plan.chunks(), plan.grain, [&](int worker, int64_t begin, int64_t end) {

@@ -38,8 +38,8 @@ int64_t MuonProduct::Plan(const GemmTileKernels& float_tiles, int num_workers) {
   packs_once = PacksOnce(*tiles, m, n, k);
   for (int64_t chunk = 0; symmetric && chunk < plan.chunks(); ++chunk) mirrors |= Skips(chunk);
   if (!packs_once) return plan.scratch * num_workers;
-  pairs = PlanPairs(*tiles, layout, m, n, k);
-  return pairs.scratch;
+  shared = PlanShared(*tiles, layout, m, n, k);
+  return shared.scratch;
 }
 
 bool MuonProduct::Skips(int64_t chunk) const {
@@ -57,7 +57,7 @@ void MuonProduct::Run(const RunContext& context, const float* a, const float* b,
   args.b_stride = b_transposed ? k : n;
   args.c = c;
   args.c_row = n;
-  if (packs_once) return RunPairs(*tiles, pairs, args, scratch, context);
+  if (packs_once) return RunShared(*tiles, shared, args, scratch, context);
   context.ParallelForWorkers(
       plan.chunks(), plan.grain, [&](int worker, int64_t chunk, int64_t end) {
         for (; chunk < end; ++chunk) {

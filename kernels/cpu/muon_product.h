@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "kernels/cpu/gemm.h"
-#include "kernels/cpu/gemm_bf16.h"
+#include "kernels/cpu/gemm_shared.h"
 #include "onward/kernel.h"
 
 namespace onward::kernels::cpu {
@@ -28,7 +28,7 @@ struct MuonProduct {
   // Decided by Plan.
   const GemmTileKernels* tiles = nullptr;
   GemmPlan plan = {};
-  PairsPlan pairs = {};
+  SharedPlan shared = {};
   bool packs_once = false, mirrors = false;
 };
 

@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/gemm.h"
-#include "kernels/cpu/gemm_bf16.h"
+#include "kernels/cpu/gemm_shared.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/recurrent_states.h"
 #include "kernels/cpu/recurrent_weights.h"
@@ -29,8 +29,8 @@ constexpr int64_t kMinParallelStep = 128 * 1024;
 struct RecurrentState {
   RecurrentGeometry g;
   GemmPlan projection;
-  bool packs_once;  // X's product, by `pairs`
-  PairsPlan pairs;
+  bool packs_once;  // X's product, by `shared`
+  SharedPlan shared;
   int64_t state_words;  // of a state's row as pairs; 0: tiles read floats
   int64_t blocks;       // of one direction
   int64_t width;        // floats of a projected row: directions * blocks * gates * tile_cols
@@ -79,7 +79,7 @@ class Recurrent : public Kernel {
     s->projection = PlanGemm(tiles_, ColumnsLayout::kPanels, rows, s->width, g.input, 1, false);
     s->packs_once = PacksOnce(tiles_, rows, s->width, g.input);
     if (s->packs_once)
-      s->pairs = PlanPairs(tiles_, ColumnsLayout::kPanels, rows, s->width, g.input);
+      s->shared = PlanShared(tiles_, ColumnsLayout::kPanels, rows, s->width, g.input);
     s->state_words = tiles_.k_per_word > 1 ? s->padded / 2 + kLine : 0;
     const bool parallel = s->width * g.hidden * g.batch >= kMinParallelStep;
     s->parts = parallel ? std::min<int64_t>(context.num_workers(), a_.directions * s->blocks) : 1;
@@ -88,7 +88,7 @@ class Recurrent : public Kernel {
     s->states = states;
     const int64_t packed = constant_.empty() ? s->sizes.all() : 0;
     const int64_t projecting =
-        s->packs_once ? s->pairs.scratch : s->projection.scratch * context.num_workers();
+        s->packs_once ? s->shared.scratch : s->projection.scratch * context.num_workers();
     const int64_t floats =
         packed + rows * s->width + 5 * states + s->state_pairs() * 2 + projecting;
     s->order_offset = floats;
@@ -178,7 +178,7 @@ class Recurrent : public Kernel {
     args.c = projected;
     args.c_row = s.width;
     args.bias_of_column = weights.bias;
-    if (s.packs_once) return RunPairs(tiles_, s.pairs, args, scratch, context);
+    if (s.packs_once) return RunShared(tiles_, s.shared, args, scratch, context);
     context.ParallelForWorkers(s.projection.chunks(), s.projection.grain,
                                [&](int worker, int64_t begin, int64_t end) {
                                  for (int64_t chunk = begin; chunk < end; ++chunk)

@@ -1,6 +1,5 @@
-// Large products of pairs of bfloat16: all threads round and pack the operands once, block by
-// block, then share them. Smaller ones are of kernels/cpu/gemm.h, where each chunk packs what it
-// reads.
+// Large products of pairs of bfloat16: all threads pack the operands once, block by block, then
+// share them. Smaller ones are of kernels/cpu/gemm.h, where each chunk packs what it reads.
 #pragma once
 
 #include "kernels/cpu/gemm.h"
@@ -9,7 +8,7 @@
 namespace onward::kernels::cpu {
 
 // Depends on sizes alone.
-struct PairsPlan {
+struct SharedPlan {
   int64_t m = 0, n = 0, k = 0;
   ColumnsLayout layout = ColumnsLayout::kRows;
   int64_t row_tiles = 0;        // along m, of equal size but for one row
@@ -27,11 +26,11 @@ struct PairsPlan {
 // Returns whether packing operands of this size is worth a pass of its own.
 bool PacksOnce(const GemmTileKernels& tiles, int64_t m, int64_t n, int64_t k);
 
-PairsPlan PlanPairs(const GemmTileKernels& tiles, ColumnsLayout layout, int64_t m, int64_t n,
-                    int64_t k);
+SharedPlan PlanShared(const GemmTileKernels& tiles, ColumnsLayout layout, int64_t m, int64_t n,
+                      int64_t k);
 
 // The product, by all threads of the context. `scratch`: plan.scratch floats.
-void RunPairs(const GemmTileKernels& tiles, const PairsPlan& plan, const GemmArguments& args,
-              float* scratch, const RunContext& context);
+void RunShared(const GemmTileKernels& tiles, const SharedPlan& plan, const GemmArguments& args,
+               float* scratch, const RunContext& context);
 
 }  // namespace onward::kernels::cpu

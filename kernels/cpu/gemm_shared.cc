@@ -1,4 +1,4 @@
-#include "kernels/cpu/gemm_bf16.h"
+#include "kernels/cpu/gemm_shared.h"
 
 #include <algorithm>
 
@@ -25,10 +25,10 @@ struct Block {
   int64_t panel_begin, panel_end;
 };
 
-class PairsProduct {
+class SharedProduct {
  public:
-  PairsProduct(const GemmTileKernels& tiles, const PairsPlan& plan, const GemmArguments& args,
-               float* scratch)
+  SharedProduct(const GemmTileKernels& tiles, const SharedPlan& plan, const GemmArguments& args,
+                float* scratch)
       : tiles_(tiles),
         plan_(plan),
         args_(args),
@@ -145,13 +145,13 @@ class PairsProduct {
   }
 
   const GemmTileKernels& tiles_;
-  const PairsPlan& plan_;
+  const SharedPlan& plan_;
   const GemmArguments& args_;
   float* rows_;
   float* panels_;
 };
 
-void MultiplyBlock(const PairsPlan& plan, const PairsProduct& product, const Block& at,
+void MultiplyBlock(const SharedPlan& plan, const SharedProduct& product, const Block& at,
                    const RunContext& context) {
   const int64_t per_group = CeilDiv(at.panel_end - at.panel_begin, plan.panels_per_chunk);
   context.ParallelFor(
@@ -170,9 +170,9 @@ bool PacksOnce(const GemmTileKernels& tiles, int64_t m, int64_t n, int64_t k) {
   return tiles.k_per_word == 2 && m >= kMinRows && k > 0 && m * n >= kMinProducts / k;
 }
 
-PairsPlan PlanPairs(const GemmTileKernels& tiles, ColumnsLayout layout, int64_t m, int64_t n,
-                    int64_t k) {
-  PairsPlan plan;
+SharedPlan PlanShared(const GemmTileKernels& tiles, ColumnsLayout layout, int64_t m, int64_t n,
+                      int64_t k) {
+  SharedPlan plan;
   plan.m = m, plan.n = n, plan.k = k;
   plan.layout = layout;
   plan.row_tiles = CeilDiv(m, tiles.tile_rows);
@@ -195,9 +195,9 @@ PairsPlan PlanPairs(const GemmTileKernels& tiles, ColumnsLayout layout, int64_t 
   return plan;
 }
 
-void RunPairs(const GemmTileKernels& tiles, const PairsPlan& plan, const GemmArguments& args,
-              float* scratch, const RunContext& context) {
-  const PairsProduct product(tiles, plan, args, scratch);
+void RunShared(const GemmTileKernels& tiles, const SharedPlan& plan, const GemmArguments& args,
+               float* scratch, const RunContext& context) {
+  const SharedProduct product(tiles, plan, args, scratch);
   Block at;
   for (at.k0 = 0; at.k0 < plan.k; at.k0 += plan.k_block) {
     at.k = std::min(plan.k_block, plan.k - at.k0);
