@@ -11,7 +11,6 @@
 namespace onward::kernels::cpu {
 namespace {
 
-constexpr int64_t kBlockFloats = 128 * 1024;  // of A in one block of K: half the second-level cache
 constexpr int64_t kMinBlockOfK = 384;
 constexpr int64_t kMaxChunkRows = 240;
 // Chunks that pack columns have more rows: packing takes as long as multiplying about 15 of them,
@@ -37,6 +36,15 @@ int MostRowsOfTile(int tile_rows, int64_t a_row) {
     return told > 0 ? told : 8;
   }();
   return a_row % kFloatsOfWay == 0 ? std::min(tile_rows, ways) : tile_rows;
+}
+
+int64_t BlockOfK(int64_t rows) {
+  static const int64_t floats = [] {
+    constexpr int64_t kUnknown = 1 << 20, kWord = sizeof(float);  // bytes
+    const int64_t told = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    return (told > 0 ? told : kUnknown) / 2 / kWord;
+  }();
+  return std::max(kMinBlockOfK, floats / std::max<int64_t>(rows, 1));
 }
 
 absl::StatusOr<PackedMatrix> PackedMatrix::Pack(const GemmTileKernels& tiles, const float* b,
@@ -98,7 +106,7 @@ GemmPlan PlanGemm(const GemmTileKernels& tiles, ColumnsLayout layout, int64_t m,
       plan.row_tiles, (packs_for_many ? kMaxRowsOfPackedColumns : kMaxChunkRows) / tile_rows);
   plan.row_chunks = CeilDiv(plan.row_tiles, plan.tiles_per_chunk);
   const int64_t rows = std::min(m, plan.tiles_per_chunk * tile_rows);
-  plan.k_block = EvenPiece(k, std::max(kMinBlockOfK, kBlockFloats / std::max<int64_t>(rows, 1)));
+  plan.k_block = EvenPiece(k, BlockOfK(rows));
   int64_t words = CeilDiv(plan.k_block, tiles.k_per_word);
   if (tiles.reads_by_row) words = CeilDiv(words, kLine) * kLine;  // whole registers
   plan.k_block = words * tiles.k_per_word;
@@ -243,6 +251,8 @@ void RunGemmChunk(const GemmTileKernels& tiles, const GemmPlan& plan, const Gemm
         if (args.bias_of_row != nullptr) tile.bias_of_row = args.bias_of_row + row;
         if (args.residual != nullptr)
           tile.residual = args.residual + row * args.residual_row + column;
+        if (i + 1 < at.tile_end)
+          FetchRows(tile.c + tile.rows * args.c_row, args.c_row, rows_per_tile, tile.cols);
         tiles.tile(tile);
       }
     }

@@ -41,6 +41,10 @@ class PackedMatrix {
 // more of them than the set has ways.
 int MostRowsOfTile(int tile_rows, int64_t a_row);
 
+// Returns how many steps of K a block should have of which `rows` rows of A are read again and
+// again: half of the second-level cache.
+int64_t BlockOfK(int64_t rows);
+
 // The chunks of one product, or of a batch of equal ones. They depend on sizes alone.
 struct GemmPlan {
   int64_t m = 0;
@@ -83,6 +87,13 @@ struct GemmArguments {
   int64_t residual_row = 0;
   ActivationSpec activation;
 };
+
+// Brings rows of C into the cache, which a later tile adds to or writes.
+inline void FetchRows(const float* c, int64_t c_row, int64_t rows, int64_t columns) {
+  constexpr int64_t kLineOfCache = 16;  // floats
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t i = 0; i < columns; i += kLineOfCache) __builtin_prefetch(c + r * c_row + i, 1);
+}
 
 // The part of C that a chunk computes.
 struct GemmChunk {

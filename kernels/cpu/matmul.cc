@@ -76,11 +76,14 @@ class Columns {
   mutable PackedMatrix widened_;  // made by the first product of many rows that needs it
 };
 
+// `product.args` has the strides of A.
 void PlanProduct(ColumnsLayout layout, int64_t m, int64_t n, int64_t k, int64_t batches,
                  bool scaled, Product& product) {
+  const bool a_transposed = product.args.a_row == 1 && product.args.a_k != 1;
   product.plan = PlanGemm(*product.tiles, layout, m, n, k, batches, scaled);
-  product.packs_once = batches == 1 && PacksOnce(*product.tiles, m, n, k);
-  if (product.packs_once) product.shared = PlanShared(*product.tiles, layout, m, n, k);
+  product.packs_once = batches == 1 && PacksOnce(*product.tiles, layout, a_transposed, m, n, k);
+  if (product.packs_once)
+    product.shared = PlanShared(*product.tiles, layout, a_transposed, m, n, k);
 }
 
 // Floats.
@@ -126,11 +129,11 @@ class MatMul : public Kernel {
     Product* product = context.NewState<Product>();
     const bool scaled = !columns_->packed() && attributes_.alpha != 1.0f;
     ONWARD_RETURN_IF_ERROR(columns_->Choose(g.m, *product));
-    PlanProduct(LayoutOf(*columns_, attributes_.trans_b), g.m, g.n, g.k, g.num_batches(), scaled,
-                *product);
     product->args.alpha = scaled ? attributes_.alpha : 1.0f;
     product->args.a_row = attributes_.trans_a ? 1 : g.k;
     product->args.a_k = attributes_.trans_a ? g.m : 1;
+    PlanProduct(LayoutOf(*columns_, attributes_.trans_b), g.m, g.n, g.k, g.num_batches(), scaled,
+                *product);
     product->args.b_stride = attributes_.trans_b ? g.k : g.n;
     product->args.c_row = product->args.residual_row = g.n;
     product->args.activation = activation_;
@@ -206,9 +209,9 @@ class Gemm : public Kernel {
     Product& product = state->product;
     const bool scaled = !columns_->packed() && attributes_.alpha != 1.0f;
     ONWARD_RETURN_IF_ERROR(columns_->Choose(g.m, product));
-    PlanProduct(LayoutOf(*columns_, attributes_.trans_b), g.m, g.n, g.k, 1, scaled, product);
     product.args.a_row = attributes_.trans_a ? 1 : g.k;
     product.args.a_k = attributes_.trans_a ? g.m : 1;
+    PlanProduct(LayoutOf(*columns_, attributes_.trans_b), g.m, g.n, g.k, 1, scaled, product);
     product.args.b_stride = attributes_.trans_b ? g.k : g.n;
     product.args.alpha = scaled ? attributes_.alpha : 1.0f;
     product.args.c_row = g.n;

@@ -35,10 +35,12 @@ int64_t MuonProduct::Plan(const GemmTileKernels& float_tiles, int num_workers) {
   tiles = m >= kMinRowsOfPairs ? &float_tiles : &kGemmTilesPerTarget.For(float_tiles.target)();
   const ColumnsLayout layout = b_transposed ? ColumnsLayout::kTransposed : ColumnsLayout::kRows;
   plan = PlanGemm(*tiles, layout, m, n, k, 1, false);
-  packs_once = PacksOnce(*tiles, m, n, k);
+  // Chunks of float32 skip what the other triangle has.
+  packs_once =
+      (!symmetric || tiles->k_per_word > 1) && PacksOnce(*tiles, layout, a_transposed, m, n, k);
   for (int64_t chunk = 0; symmetric && chunk < plan.chunks(); ++chunk) mirrors |= Skips(chunk);
   if (!packs_once) return plan.scratch * num_workers;
-  shared = PlanShared(*tiles, layout, m, n, k);
+  shared = PlanShared(*tiles, layout, a_transposed, m, n, k);
   return shared.scratch;
 }
 

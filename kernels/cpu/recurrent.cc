@@ -77,9 +77,9 @@ class Recurrent : public Kernel {
     s->width = a_.directions * a_.gates() * s->padded;
     const int64_t rows = g.steps * g.batch;
     s->projection = PlanGemm(tiles_, ColumnsLayout::kPanels, rows, s->width, g.input, 1, false);
-    s->packs_once = PacksOnce(tiles_, rows, s->width, g.input);
+    s->packs_once = PacksOnce(tiles_, ColumnsLayout::kPanels, false, rows, s->width, g.input);
     if (s->packs_once)
-      s->shared = PlanShared(tiles_, ColumnsLayout::kPanels, rows, s->width, g.input);
+      s->shared = PlanShared(tiles_, ColumnsLayout::kPanels, false, rows, s->width, g.input);
     s->state_words = tiles_.k_per_word > 1 ? s->padded / 2 + kLine : 0;
     const bool parallel = s->width * g.hidden * g.batch >= kMinParallelStep;
     s->parts = parallel ? std::min<int64_t>(context.num_workers(), a_.directions * s->blocks) : 1;

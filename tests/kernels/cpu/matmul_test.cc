@@ -157,6 +157,31 @@ TEST(Gemm, RandomSizesFlagsAndAddends) {
   }
 }
 
+// Operands of these are packed by all threads before they are multiplied.
+TEST(Gemm, LargeOperandsArePackedOnce) {
+  std::mt19937 random(5);
+  ExpectFastKernels(MatMulCase(0, 0, 2001, 40, 131, random), 2);
+  ExpectFastKernels(MatMulCase(0, 0, 70, 2000, 130, random), 2);
+  ExpectFastKernels(MatMulCase(0, 0, 90, 50, 2101, random), 2);
+  for (unsigned seed = 0; seed < 24; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    random.seed(seed);
+    OpCase c = GemmCase(random, AnyFloats, 200, 320);
+    c.atol = 1e-4;
+    EXPECT_GE(ExpectFastKernels(c, 2), 2);
+  }
+  // Several blocks of K, of rows that lie side by side.
+  OpCase c = MatMulCase(0, 0, 260, 70, 2100, random);
+  Tensor transposed(DType::kFloat32, {2100, 260});
+  for (int64_t i = 0; i < 260; ++i)
+    for (int64_t k = 0; k < 2100; ++k)
+      transposed.mutable_data<float>()[k * 260 + i] = c.inputs[0].data<float>()[i * 2100 + k];
+  c.op = "Gemm";
+  c.attributes = {{"transA", int64_t{1}}};
+  c.inputs[0] = transposed;
+  EXPECT_GE(ExpectFastKernels(c, 2), 2);
+}
+
 OpCase FusedCase(std::mt19937& random, DrawTensor draw = AnyFloats) {
   const int64_t m = Draw(random, 1, 70), n = Draw(random, 1, 70), k = Draw(random, 1, 70);
   const int64_t batch = Draw(random, 1, 3);
