@@ -1,5 +1,6 @@
 // Recurrent layers.
 #include "graph/ops/facts.h"
+#include "graph/ops/onward_schemas.h"
 
 namespace onward {
 namespace {
@@ -14,6 +15,12 @@ constexpr OpFacts kFacts[] = {
      .multiply_adds = RecurrentAdds,
      .rows = RecurrentRows},
     {.op = "LSTM",
+     .autocast = kLower,
+     .widening = kComputes,
+     .multiply_adds = RecurrentAdds,
+     .rows = RecurrentRows},
+    {.op = "LstmWithGates",
+     .domain = kOnwardDomain,
      .autocast = kLower,
      .widening = kComputes,
      .multiply_adds = RecurrentAdds,

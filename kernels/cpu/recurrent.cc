@@ -23,6 +23,7 @@ namespace {
 constexpr int64_t kLine = 16;         // words; packed rows begin in different sets of the cache
 constexpr int64_t kPackedPanels = 4;  // of each weight, that one thread packs at a time
 constexpr int kMaxTileRows = 16, kMaxGates = 4, kMaxTileCols = 64;
+constexpr int kGates = 3;  // the output of LstmWithGates
 // Below this many products a step is done by one thread.
 constexpr int64_t kMinParallelStep = 128 * 1024;
 
@@ -70,6 +71,8 @@ class Recurrent : public Kernel {
 
   absl::Status Bind(BindContext& context) const override {
     ONWARD_ASSIGN_OR_RETURN(const RecurrentGeometry g, BindRecurrent(a_, context));
+    if (context.has_output(kGates))
+      context.SetOutput(kGates, {a_.directions, g.steps, g.batch, a_.gates() * g.hidden});
     auto* s = context.NewState<RecurrentState>();
     s->g = g;
     s->blocks = (g.hidden + tiles_.tile_cols - 1) / tiles_.tile_cols;
@@ -293,6 +296,7 @@ class Recurrent : public Kernel {
     ForEachRows(s, step, [&](int64_t row, int rows) {
       alignas(64) float sums[kMaxTileRows * kMaxGates * kMaxTileCols];
       Multiply(s, step, block, 0, a_.gates(), step.h, step.h_pairs, row, rows, sums);
+      if (context.has_output(kGates)) StoreGates(context, s, step, block, row, rows, sums);
       GateBlock b = BlockOf(s, step, block, row, rows, a_.gates(), sums);
       alignas(64) float x[kMaxTileRows * kMaxTileCols];
       if (b.x != nullptr && step.states.has_lens()) GatherCandidates(s, step, block, row, x, b);
@@ -302,6 +306,19 @@ class Recurrent : public Kernel {
       PackBlock(s, step.h_next, block, row, rows, step.h_pairs_next);
       StoreOutput(context, s, step, block, row, rows);
     });
+  }
+
+  void StoreGates(const RunContext& context, const RecurrentState& s, const Step& step,
+                  int64_t block, int64_t row, int rows, const float* sums) const {
+    const int64_t cols = tiles_.tile_cols, gates = a_.gates(), hidden = s.g.hidden;
+    const int64_t direction = block / s.blocks, unit = block % s.blocks * cols;
+    for (int64_t r = 0; r < rows; ++r) {
+      const int64_t time = direction * s.g.steps + TimeOf(step, direction, row + r);
+      float* to = context.out<float>(kGates) + (time * s.g.batch + row + r) * gates * hidden + unit;
+      for (int64_t gate = 0; gate < gates; ++gate)
+        std::copy_n(sums + (r * gates + gate) * cols, std::min(cols, hidden - unit),
+                    to + gate * hidden);
+    }
   }
 
   // Copies the candidates' part of X, whose rows lie apart by lengths, to `x`.
@@ -392,6 +409,11 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeRecurrent(const NodeSpec& spec) {
   return MakeWithTiles(spec, kOp, *tiles);
 }
 
+absl::StatusOr<std::unique_ptr<Kernel>> MakeLstmWithGates(const NodeSpec& spec) {
+  if (spec.has_input(4)) return absl::UnimplementedError("gates only without sequence_lens");
+  return MakeRecurrent<RecurrentOp::kLstm>(spec);
+}
+
 constexpr RecurrentOp kRnn = RecurrentOp::kRnn, kGru = RecurrentOp::kGru,
                       kLstm = RecurrentOp::kLstm;
 constexpr KernelEntry kKernels[] = {
@@ -401,6 +423,8 @@ constexpr KernelEntry kKernels[] = {
     {"", "GRU", "gru", MakeRecurrent<kGru>, kVectorTargets},
     {"", "LSTM", "lstm_bf16", MakeRecurrent<kLstm>, kBf16Targets},
     {"", "LSTM", "lstm", MakeRecurrent<kLstm>, kVectorTargets},
+    {"onward", "LstmWithGates", "lstm_with_gates_bf16", MakeLstmWithGates, kBf16Targets},
+    {"onward", "LstmWithGates", "lstm_with_gates", MakeLstmWithGates, kVectorTargets},
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/infer/infer.h"
 #include "graph/ir/graph_edit.h"
+#include "graph/ops/onward_schemas.h"
 #include "onward/functions.h"
 #include "onward/status.h"
 #include "training/gradient/body.h"
@@ -17,20 +18,54 @@ namespace {
 
 using namespace expr;  // NOLINT: rules read as formulas
 
-// The node's Y; a node without that output is replaced by one that has it.
-absl::StatusOr<Expr> OutputY(const GradientScope& s) {
-  if (s.node().outputs[0].valid()) return s.output(0);
+// What the way back reads of the node's results.
+struct Forward {
+  Expr y, gates;  // gates may be omitted
+};
+
+// The node, which is replaced by one that has what it lacks of Y and, where `keeps_gates`, of
+// gates.
+absl::StatusOr<Forward> ForwardOf(const GradientScope& s, bool keeps_gates) {
+  const bool has_y = s.node().outputs[0].valid();
+  if (has_y && !keeps_gates) return Forward{s.output(0), Expr()};
   Graph& graph = s.sink().graph();
   Node node = NodeLike(s.node());
   node.inputs = s.node().inputs;
   node.outputs = s.node().outputs;
-  const std::string name = absl::StrCat(s.sink().prefix(), node.op_type, "/y");
-  node.outputs[0] = GraphEdit(graph).AddValue(graph.UniqueName(name), Type());
+  const auto add_output = [&](const char* name) {
+    const std::string of_node = absl::StrCat(s.sink().prefix(), node.op_type, "/", name);
+    return GraphEdit(graph).AddValue(graph.UniqueName(of_node), Type());
+  };
+  if (!has_y) node.outputs[0] = add_output("y");
   const ValueId y = node.outputs[0];
+  ValueId gates;
+  if (keeps_gates) {
+    gates = add_output("gates");
+    node.outputs.resize(3);
+    node.outputs.push_back(gates);
+    Attributes attributes;
+    for (const char* name : {"direction", "hidden_size"})
+      if (const Attribute* given = node.attributes.Find(name)) attributes.Set(name, *given);
+    node.attributes = std::move(attributes);
+    node.op_type = "LstmWithGates";
+    node.domain = kOnwardDomain;
+    node.schema = FindSchema(node.op_type, node.domain);
+  }
   GraphEdit(graph).RemoveNode(s.id());
   ONWARD_RETURN_IF_ERROR(
       InferNode(graph, GraphEdit(graph).AddNode(std::move(node)), &s.sink().known()));
-  return s.sink().Value(y);
+  return Forward{s.sink().Value(y), keeps_gates ? s.sink().Value(gates) : Expr()};
+}
+
+// True if onward.LstmWithGates can stand for the node, which spares the products that gates are
+// made of.
+bool KeepsGates(const GradientScope& s, const kernels::RecurrentAttributes& a,
+                const std::vector<Expr>& inputs) {
+  const DType dtype = s.input(kX).dtype();
+  bool plain = s.allow_onward_ops() && !a.batch_first && dtype != DType::kFloat64;
+  for (int d = 0; d < a.directions && plain; ++d)
+    plain = RecurrentDirection(a, inputs, d).is_plain_lstm();
+  return plain;
 }
 
 // Both directions' parts beside each other.
@@ -57,7 +92,8 @@ Gradients FromStates(const GradientScope& s, const kernels::RecurrentAttributes&
     given.push_back(s.input(i));
     inputs.push_back(WideOf(given.back()));
   }
-  ONWARD_ASSIGN_OR_RETURN(const Expr output, OutputY(s));  // may replace the node
+  // May replace the node.
+  ONWARD_ASSIGN_OR_RETURN(const Forward forward, ForwardOf(s, KeepsGates(s, a, inputs)));
   const int64_t state_axis = a.batch_first ? 1 : 0;
   std::vector<std::vector<Expr>> by_input(8);
   for (int d = 0; d < a.directions; ++d) {
@@ -71,7 +107,9 @@ Gradients FromStates(const GradientScope& s, const kernels::RecurrentAttributes&
     }
     ONWARD_ASSIGN_OR_RETURN(
         const std::vector<Expr> own,
-        DirectionGradients(direction, StepsOf(direction, WideOf(output), a.batch_first), upstream,
+        DirectionGradients(direction, StepsOf(direction, WideOf(forward.y), a.batch_first),
+                           upstream,
+                           forward.gates.valid() ? direction.Own(forward.gates, 0) : Expr(),
                            s.allow_onward_ops()));
     for (size_t i = 0; i < own.size(); ++i) {
       if (own[i].valid()) by_input[i].push_back(own[i]);

@@ -16,19 +16,24 @@ using namespace expr;  // NOLINT: formulas
 
 class DirectionGradient {
  public:
-  // `y`: [steps, batch, hidden]; `upstream`: of y and of the last states, may be omitted.
+  // `y`: [steps, batch, hidden]; `upstream`: of y and of the last states, may be omitted; `gates`:
+  // may be omitted, and is only of plain LSTMs.
   DirectionGradient(const RecurrentDirection& direction, const Expr& y, std::vector<Expr> upstream,
-                    bool fused)
-      : d_(direction), y_(y), upstream_(std::move(upstream)), fused_(fused) {}
+                    const Expr& gates, bool fused)
+      : d_(direction), y_(y), upstream_(std::move(upstream)), gates_(gates), fused_(fused) {}
 
   absl::StatusOr<std::vector<Expr>> Write() {
     h_ = StatesBefore();
-    Expr product = MatMul(h_, d_.r());
-    if (d_.late_bias().valid()) product = product + d_.late_bias();
-    if (fused_ && d_.is_plain_lstm()) {
-      StepBackAtOnce(d_.Projected() + product);
+    if (gates_.valid()) {
+      StepBackAtOnce(gates_);
     } else {
-      ONWARD_RETURN_IF_ERROR(ScanBack(d_.Projected(), product));
+      Expr product = MatMul(h_, d_.r());
+      if (d_.late_bias().valid()) product = product + d_.late_bias();
+      if (fused_ && d_.is_plain_lstm()) {
+        StepBackAtOnce(d_.Projected() + product);
+      } else {
+        ONWARD_RETURN_IF_ERROR(ScanBack(d_.Projected(), product));
+      }
     }
     std::vector<Expr> gradients(8);
     const Expr dx = Flat(results_[0]), dp = Flat(results_[1]);
@@ -156,6 +161,7 @@ class DirectionGradient {
   const RecurrentDirection& d_;
   const Expr y_;
   const std::vector<Expr> upstream_;
+  const Expr gates_;
   const bool fused_;
   Expr h_;
   std::vector<Expr> states_, results_;
@@ -166,8 +172,8 @@ class DirectionGradient {
 absl::StatusOr<std::vector<Expr>> DirectionGradients(const RecurrentDirection& direction,
                                                      const Expr& y,
                                                      const std::vector<Expr>& upstream,
-                                                     bool allow_onward_ops) {
-  return DirectionGradient(direction, y, upstream, allow_onward_ops).Write();
+                                                     const Expr& gates, bool allow_onward_ops) {
+  return DirectionGradient(direction, y, upstream, gates, allow_onward_ops).Write();
 }
 
 }  // namespace onward::gradient

@@ -1,4 +1,5 @@
-// RNN, LSTM and GRU of pairs of bfloat16 against loops in double that round what is multiplied.
+// RNN, LSTM and GRU, mostly of pairs of bfloat16, against loops in double that round what is
+// multiplied.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -20,6 +21,8 @@ struct Sizes {
   int64_t gates, steps, batch, input, hidden, directions;
   bool linear_before_reset = true;  // of a GRU
   std::vector<int32_t> lens = {};   // empty: all sequences have `steps`
+  bool pairs = true;                // products round the state
+  bool keeps_gates = false;         // onward.LstmWithGates
 
   int64_t length(int64_t n) const { return lens.empty() ? steps : lens[static_cast<size_t>(n)]; }
 };
@@ -59,13 +62,18 @@ void RunSequence(const Sizes& s, int64_t d, int64_t n, const std::vector<Tensor>
         x[g] += At(in[1], row * s.input + k) * At(in[0], (time * s.batch + n) * s.input + k);
       for (int64_t k = 0; k < s.hidden; ++k) r[g] += At(in[2], row * s.hidden + k) * state_of(k);
     };
-    const auto rounded = [&](int64_t k) { return Rounded(h[k]); };
+    const auto rounded = [&](int64_t k) { return s.pairs ? Rounded(h[k]) : h[k]; };
     for (int64_t u = 0; u < s.hidden && !s.linear_before_reset; ++u) {
       sum(1, u, rounded);
       reset[u] = Reset(x[1], r[1], h[u]);
     }
     for (int64_t u = 0; u < s.hidden; ++u) {
       for (int64_t g = 0; g < s.gates; ++g) sum(g, u, rounded);
+      for (int64_t g = 0; s.keeps_gates && g < s.gates; ++g) {
+        const int64_t at = (d * s.steps + time) * s.batch + n;
+        out[3].mutable_data<float>()[at * rows + g * s.hidden + u] =
+            static_cast<float>(x[g] + r[g]);
+      }
       if (!s.linear_before_reset) {
         sum(2, u, [&](int64_t k) { return reset[k]; });
         next[u] = std::tanh(x[2] + r[2]);
@@ -111,6 +119,11 @@ OpCase RandomCase(const Sizes& s, std::mt19937& random) {
     op.inputs.push_back(RandomFloats(state, random));
     op.expected.emplace_back(DType::kFloat32, state);
   }
+  if (s.keeps_gates) {
+    op.op = "LstmWithGates";
+    op.domain = "onward";
+    op.expected.emplace_back(DType::kFloat32, Dims{s.directions, s.steps, s.batch, rows});
+  }
   for (int64_t d = 0; d < s.directions; ++d)
     for (int64_t n = 0; n < s.batch; ++n) RunSequence(s, d, n, op.inputs, op.expected);
   // What lies close to a tie is rounded the other way now and then.
@@ -135,6 +148,24 @@ TEST(RecurrentKernels, PairsOfBFloat16) {
   const Sizes large = {"LSTM", 4, 5, 20, 150, 130, 1};
   EXPECT_EQ(ExpectFastKernels(RandomCase(large, random), kWeights, Precision::kFast),
             2 * testing::NumBf16Targets());
+}
+
+TEST(RecurrentKernels, LstmsKeepTheirGates) {
+  std::mt19937 random(44);
+  std::uniform_int_distribution<int64_t> steps(1, 6), batch(1, 30), size(1, 70);
+  constexpr uint64_t kWeights = 0b1110;
+  for (int i = 0; i < 20; ++i) {
+    Sizes s = {"LSTM", 4, steps(random), batch(random), size(random), size(random), i % 2 + 1};
+    s.keeps_gates = true;
+    if (testing::NumBf16Targets() > 0) {
+      EXPECT_EQ(ExpectFastKernels(RandomCase(s, random), kWeights, Precision::kFast),
+                2 * testing::NumBf16Targets());
+    }
+    s.pairs = false;
+    OpCase c = RandomCase(s, random);
+    c.rtol = c.atol = 2e-5;
+    EXPECT_GT(ExpectFastKernels(c, kWeights), 1);
+  }
 }
 
 std::vector<int32_t> RandomLens(int64_t batch, int64_t steps, std::mt19937& random) {

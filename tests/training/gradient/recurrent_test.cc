@@ -134,5 +134,42 @@ TEST(RecurrentGradient, RunsInOnnxRuntime) {
   }
 }
 
+// The kernel's gates and the formula's, which devices without such a kernel run.
+TEST(RecurrentGradient, GatesAreThoseOfTheFormula) {
+  for (const char* direction : {"forward", "reverse", "bidirectional"}) {
+    SCOPED_TRACE(direction);
+    const int64_t d = direction == std::string("bidirectional") ? 2 : 1;
+    for (const bool all_inputs : {false, true}) {
+      GraphBuilder builder;
+      Session::Inputs inputs;
+      const auto input = [&](const std::string& name, const Dims& dims) {
+        inputs[name] = Floats(dims, static_cast<unsigned>(inputs.size()));
+        return builder.Input(name,
+                             Type::Tensor(DType::kFloat32, SymbolicDims(dims.begin(), dims.end())));
+      };
+      std::vector<Expr> in = {input("x", {kSteps, kBatch, kWidth}), input("w", {d, 20, kWidth}),
+                              input("r", {d, 20, 5})};
+      if (all_inputs) {
+        in.insert(in.end(), {input("b", {d, 40}), Expr(), input("h", {d, kBatch, 5}),
+                             input("c", {d, kBatch, 5})});
+      }
+      const std::vector<Expr> out =
+          builder.Ops("LstmWithGates", in, 4, {{"direction", std::string(direction)}}, "onward");
+      for (size_t i = 0; i < out.size(); ++i) builder.Output(absl::StrCat("out", i), out[i]);
+      const absl::StatusOr<Model> model = builder.Build();
+      ASSERT_TRUE(model.ok()) << model.status();
+      SessionOptions options;
+      const auto fast = Session::Create(*model, options);
+      options.reference_kernels = true;
+      const auto formula = Session::Create(*model, options);
+      ASSERT_TRUE(fast.ok() && formula.ok()) << fast.status() << formula.status();
+      const auto ours = (*fast)->Run(inputs), expected = (*formula)->Run(inputs);
+      ASSERT_TRUE(ours.ok() && expected.ok()) << ours.status() << expected.status();
+      for (const auto& [name, value] : *expected)
+        EXPECT_EQ(testing::Difference(ours->at(name).tensor(), value.tensor(), 1e-5, 1e-6), "");
+    }
+  }
+}
+
 }  // namespace
 }  // namespace onward::training
