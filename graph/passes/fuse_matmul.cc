@@ -1,5 +1,7 @@
 // MatMul and Gemm with what surrounds them become onward.FusedMatMul: transposes and a factor
 // before them; bias, sum and activation after them.
+#include <utility>
+
 #include "graph/ops/onward_schemas.h"
 #include "graph/passes/activation.h"
 #include "graph/passes/passes.h"
@@ -148,6 +150,14 @@ std::optional<Patch> ScaledBefore(const Graph& graph, NodeId root) {
   return std::nullopt;
 }
 
+// Reversed dims where the node has none; empty where these are not known.
+std::vector<int64_t> PermOf(const Graph& graph, const Node& transpose) {
+  std::vector<int64_t> perm = transpose.attributes.Ints("perm");
+  if (!perm.empty()) return perm;
+  for (int64_t d = RankOf(graph, transpose.inputs[0]); d > 0; --d) perm.push_back(d - 1);
+  return perm;
+}
+
 // The permutation without the swap of the last two dims that the product does itself; empty when
 // the copy that remains would not keep rows together.
 std::vector<int64_t> WithoutSwap(std::vector<int64_t> perm) {
@@ -165,13 +175,14 @@ std::optional<Patch> Transposed(const Graph& graph, NodeId root) {
   for (size_t i = 0; product && i < 2; ++i) {
     const ValueId operand = product->inputs[i];
     const Node* transpose = MadeBy(graph, operand, "Transpose");
-    if (transpose == nullptr || !ReadOnce(graph, operand)) continue;
-    const std::vector<int64_t> perm = WithoutSwap(transpose->attributes.Ints("perm"));
+    if (transpose == nullptr) continue;
+    const std::vector<int64_t> perm = WithoutSwap(PermOf(graph, *transpose));
     if (perm.empty()) continue;
-    const char* attribute = i == 0 ? "transA" : "transB";
-    product->attributes.Set(attribute, int64_t{product->attributes.Int(attribute, 0) == 0});
     bool identity = true;
     for (size_t d = 0; d < perm.size(); ++d) identity &= perm[d] == static_cast<int64_t>(d);
+    if (!identity && !ReadOnce(graph, operand)) continue;  // another copy would be made
+    const char* attribute = i == 0 ? "transA" : "transB";
+    product->attributes.Set(attribute, int64_t{product->attributes.Int(attribute, 0) == 0});
     if (identity) {
       product->inputs[i] = transpose->inputs[0];
       return Finish(graph, node.outputs[0], *product);
@@ -185,6 +196,25 @@ std::optional<Patch> Transposed(const Graph& graph, NodeId root) {
     return patch;
   }
   return std::nullopt;
+}
+
+// (A B)^T of matrices is B^T A^T, as gradients of transposed weights have it. A constant B stays
+// where kernels pack it.
+template <bool kNarrow>
+std::optional<Patch> TransposedAfter(const Graph& graph, NodeId root) {
+  const Node& node = graph.node(root);
+  std::optional<Product> product = ProductAt<kNarrow>(graph, node.inputs[0]);
+  if (!product || product->inputs[2].valid() || product->inputs[3].valid() ||
+      RankOf(graph, product->inputs[0]) != 2 || RankOf(graph, product->inputs[1]) != 2 ||
+      FixedConstant(graph, product->inputs[1]) != nullptr ||
+      PermOf(graph, node) != std::vector<int64_t>{1, 0})
+    return std::nullopt;
+  const bool trans_a = product->attributes.Int("transA", 0) != 0;
+  const bool trans_b = product->attributes.Int("transB", 0) != 0;
+  std::swap(product->inputs[0], product->inputs[1]);
+  product->attributes.Set("transA", int64_t{!trans_b});
+  product->attributes.Set("transB", int64_t{!trans_a});
+  return Finish(graph, node.outputs[0], *product);
 }
 
 // A product on rows that were flattened before it and are unflattened after it: the product of the
@@ -221,6 +251,7 @@ constexpr Rule kRules[] = {
     {"fuse_matmul_flattened", "Reshape", Flattened<kNarrow>},
     {"fuse_matmul_transpose", "MatMul", Transposed<kNarrow>},
     {"fuse_matmul_transpose", "onward.FusedMatMul", Transposed<kNarrow>},
+    {"fuse_matmul_transposed", "Transpose", TransposedAfter<kNarrow>},
     {"fuse_matmul_scale", "MatMul", ScaledBefore<kNarrow>},
     {"fuse_matmul_scale", "onward.FusedMatMul", ScaledBefore<kNarrow>},
     {"fuse_matmul_scale", "Mul", ScaledAfter<kNarrow>},

@@ -146,11 +146,36 @@ TEST(FuseMatMul, TransposesOfTheLastDims) {
                            "t = Transpose <perm = [0, 2, 1]> (k) y = MatMul(q, t) }",
                            FuseMatMul)),
             "y = onward.FusedMatMul(q, k)\n");
+  // Another reader keeps the copy, not the product.
+  EXPECT_EQ(Nodes(Optimize("g (float[B,S,4] q, float[B,T,4] k) => (float[B,S,T] y, float[B,4,T] t)"
+                           "{t = Transpose <perm = [0, 2, 1]> (k) y = MatMul(q, t) }",
+                           FuseMatMul)),
+            "t = Transpose(k)\ny = onward.FusedMatMul(q, k)\n");
   // A heads permutation keeps its copy of rows.
   EXPECT_EQ(Nodes(Optimize("g (float[B,H,S,4] q, float[B,T,H,4] k) => (float[B,H,S,T] y) {"
                            "t = Transpose <perm = [0, 2, 3, 1]> (k) y = MatMul(q, t) }",
                            FuseMatMul)),
             "y_Transpose = Transpose(k)\ny = onward.FusedMatMul(q, y_Transpose)\n");
+}
+
+TEST(FuseMatMul, TransposesOfAMatrix) {
+  const auto transposed = [](const std::string& body, const std::string& constants = "") {
+    return Nodes(
+        Optimize("g (float[5,3] x, float[5,4] z) => (float[4,3] y) <float[3,4] w = {1, 2, "
+                 "3, 4, 5, 6, 7, 8, 9, 0, 1, 2}" +
+                     constants + "> {" + body + "}",
+                 FuseMatMul));
+  };
+  EXPECT_EQ(transposed("t = Transpose(x) p = MatMul(t, z) y = Transpose(p)"),
+            "y = onward.FusedMatMul(z, x)\n");
+  EXPECT_EQ(
+      transposed("p = Gemm <transA = 1, alpha = 0.5> (x, z) y = Transpose <perm = [1, 0]>(p)"),
+      "y = onward.FusedMatMul(z, x)\n");
+  // Its kernels pack a constant that is the second operand.
+  EXPECT_EQ(transposed("p = MatMul(v, w) y = Transpose(p)", ", float[3,3] v = {1,2,3,4,5,6,7,8,9}"),
+            "p = MatMul(v, w)\ny = Transpose(p)\n");
+  EXPECT_EQ(transposed("t = Transpose(x) p = MatMul(t, z) q = Transpose(p) y = Add(q, q)"),
+            "q = onward.FusedMatMul(z, x)\ny = Add(q, q)\n");
 }
 
 TEST(FuseMatMul, GemmWithActivation) {
