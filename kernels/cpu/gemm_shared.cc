@@ -94,7 +94,7 @@ class SharedProduct {
       const int64_t column = panel * tiles_.tile_cols;
       tile.cols = ColumnsOf(panel);
       tile.b = PanelAt(at, panel);
-      const float* next = NextPanel(at, panel, panel_end);
+      const float* next = NextPanel(at, panel);
       if (args_.bias_of_column != nullptr) tile.bias_of_column = args_.bias_of_column + column;
       for (int64_t i = first; i < last; ++i) {
         const int64_t row = RowOf(i);
@@ -144,11 +144,11 @@ class SharedProduct {
     tile.a_k = order.step;
   }
 
-  // The panel that is read after `panel`, where it does not lie in a cache that is near.
-  const float* NextPanel(const Block& at, int64_t panel, int64_t end) const {
+  // The panel that is likely read after `panel`, where it does not lie in a cache that is near.
+  const float* NextPanel(const Block& at, int64_t panel) const {
     const bool is_far = plan_.layout == ColumnsLayout::kPanels
                             ? (panel + 1) * tiles_.tile_cols < plan_.n
-                            : tiles_.k_per_word == 1 && panel + 1 < end;
+                            : tiles_.k_per_word == 1 && panel + 1 < at.panel_end;
     return is_far ? PanelAt(at, panel + 1) : nullptr;
   }
 
