@@ -4,6 +4,7 @@
 #include "kernels/binary_functors.h"
 #include "kernels/cuda/attention_row.h"
 #include "kernels/cuda/attention_scores.cuh"
+#include "kernels/cuda/kernel_list.h"
 #include "kernels/cuda/launch.cuh"
 
 namespace onward::kernels::cuda {
@@ -133,14 +134,10 @@ absl::Status LaunchRow(const TiledAttention& call, cudaStream_t stream) {
 
 absl::Status RunAttentionRow(const TiledAttention& call, cudaStream_t stream) {
   if (call.g.batch * call.g.q_heads == 0 || call.g.v_head_size == 0) return absl::OkStatus();
-  switch (call.dtype) {
-    case DType::kFloat16:
-      return LaunchRow<Float16>(call, stream);
-    case DType::kBFloat16:
-      return LaunchRow<BFloat16>(call, stream);
-    default:
-      return LaunchRow<float>(call, stream);
-  }
+  decltype(&LaunchRow<float>) launch = nullptr;
+  DispatchDType(TypeList<float, Float16, BFloat16>(), call.dtype,
+                [&](auto tag) { launch = LaunchRow<typename decltype(tag)::type>; });
+  return launch == nullptr ? NoLoopFor(call.dtype) : launch(call, stream);
 }
 
 }  // namespace onward::kernels::cuda

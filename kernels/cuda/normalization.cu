@@ -138,15 +138,24 @@ absl::Status LaunchNarrow(const RunContext& context, float epsilon) {
                                    StreamOf(context));
 }
 
+enum class NormalizedRows : uint8_t { kPlain, kOfSum, kOfSumNarrow };
+
 class LayerNormalization : public Kernel {
  public:
-  LayerNormalization(LaunchRows launch, int64_t axis, float epsilon, bool adds)
-      : launch_(launch), axis_(axis), epsilon_(epsilon), adds_(adds) {}
+  LayerNormalization(LaunchRows launch, const NodeSpec& spec, NormalizedRows rows)
+      : launch_(launch),
+        axis_(spec.attributes().Int("axis", -1)),
+        epsilon_(spec.attributes().Float("epsilon", 1e-5f)),
+        rows_(rows) {}
   absl::Status Bind(BindContext& context) const override {
-    const int outputs = adds_ && context.has_output(1) ? 2 : 1;
-    for (int output = 0; output < outputs; ++output)
-      for (int input = 0; input < (adds_ ? 2 : 1); ++input) context.AllowInPlace(output, input);
-    return BindLayerNormalization(context, axis_, adds_);
+    const bool adds = rows_ != NormalizedRows::kPlain, has_sum = adds && context.has_output(1);
+    if (rows_ == NormalizedRows::kOfSumNarrow) {
+      if (has_sum) context.AllowInPlace(1, 0);  // the only ones of one size
+    } else {
+      for (int output = 0; output < (has_sum ? 2 : 1); ++output)
+        for (int input = 0; input < (adds ? 2 : 1); ++input) context.AllowInPlace(output, input);
+    }
+    return BindLayerNormalization(context, axis_, adds);
   }
   absl::Status Run(RunContext& context) const override {
     if (context.state<LayerPlan>().rows == 0) return absl::OkStatus();
@@ -157,7 +166,7 @@ class LayerNormalization : public Kernel {
   LaunchRows launch_;
   int64_t axis_;
   float epsilon_;
-  bool adds_;
+  NormalizedRows rows_;
 };
 
 template <bool kCentered, bool kAdds>
@@ -174,30 +183,11 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeLayer(const NodeSpec& spec) {
     launch = LaunchLayer<typename decltype(tag)::type, kCentered, kAdds>;
   });
   if (launch == nullptr) return NoLoopFor(spec.input_dtype(0));
-  return std::make_unique<LayerNormalization>(launch, spec.attributes().Int("axis", -1),
-                                              spec.attributes().Float("epsilon", 1e-5f), kAdds);
+  return std::make_unique<LayerNormalization>(
+      launch, spec, kAdds ? NormalizedRows::kOfSum : NormalizedRows::kPlain);
 }
 
 // NarrowLayerNormalization and NarrowRMSNormalization: of X, or of X + Z with the sum in float.
-class NarrowNormalization : public Kernel {
- public:
-  NarrowNormalization(LaunchRows launch, int64_t axis, float epsilon)
-      : launch_(launch), axis_(axis), epsilon_(epsilon) {}
-  absl::Status Bind(BindContext& context) const override {
-    if (context.has_output(1)) context.AllowInPlace(1, 0);
-    return BindLayerNormalization(context, axis_, /*adds=*/true);
-  }
-  absl::Status Run(RunContext& context) const override {
-    if (context.state<LayerPlan>().rows == 0) return absl::OkStatus();
-    return launch_(context, epsilon_);
-  }
-
- private:
-  LaunchRows launch_;
-  int64_t axis_;
-  float epsilon_;
-};
-
 template <bool kCentered>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeNarrow(const NodeSpec& spec) {
   if (spec.has_input(1) != spec.has_output(1))
@@ -211,8 +201,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeNarrow(const NodeSpec& spec) {
       launch = LaunchNarrow<R, R, kCentered>;
   });
   if (launch == nullptr) return absl::UnimplementedError("only Z of float32 or of Y's type");
-  return std::make_unique<NarrowNormalization>(launch, spec.attributes().Int("axis", -1),
-                                               spec.attributes().Float("epsilon", 1e-5f));
+  return std::make_unique<LayerNormalization>(launch, spec, NormalizedRows::kOfSumNarrow);
 }
 
 constexpr KernelEntry kKernels[] = {

@@ -118,18 +118,10 @@ absl::Status LaunchRow(const Product& p, double alpha, const ProductOperands& op
 
 absl::Status RunRowProduct(const Product& product, DType dtype, double alpha,
                            const ProductOperands& operands, cudaStream_t stream) {
-  switch (dtype) {
-    case DType::kFloat32:
-      return LaunchRow<float>(product, alpha, operands, stream);
-    case DType::kFloat64:
-      return LaunchRow<double>(product, alpha, operands, stream);
-    case DType::kFloat16:
-      return LaunchRow<Float16>(product, alpha, operands, stream);
-    case DType::kBFloat16:
-      return LaunchRow<BFloat16>(product, alpha, operands, stream);
-    default:
-      return NoLoopFor(dtype);
-  }
+  decltype(&LaunchRow<float>) launch = nullptr;
+  DispatchDType(FloatTypes(), dtype,
+                [&](auto tag) { launch = LaunchRow<typename decltype(tag)::type>; });
+  return launch == nullptr ? NoLoopFor(dtype) : launch(product, alpha, operands, stream);
 }
 
 }  // namespace onward::kernels::cuda
