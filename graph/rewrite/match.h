@@ -64,7 +64,7 @@ bool SameShape(const Type& a, const Type& b);
 
 // Float16 or bfloat16.
 inline bool IsNarrow(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBFloat16; }
-// What a Cast makes `value` of; invalid where no Cast makes it.
+// The value that a Cast makes `value` of; invalid where no Cast makes it.
 ValueId BeforeCast(const Graph& graph, ValueId value);
 
 // Returns whether two runs of the node on equal inputs may differ (random numbers).
