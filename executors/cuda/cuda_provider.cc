@@ -122,10 +122,11 @@ class Cuda : public ExecutionProvider {
 
  private:
   absl::Status OutOfMemory(int64_t bytes) const {
-    std::string text = absl::StrCat("cuda:", index_, " has no ", bytes, " bytes more");
+    std::string text =
+        absl::StrCat("cuda:", index_, " is out of memory: ", bytes, " bytes are needed");
     size_t free = 0, total = 0;
     if (cudaMemGetInfo(&free, &total) == cudaSuccess)
-      absl::StrAppend(&text, ": ", free, " of its ", total, " bytes are free");
+      absl::StrAppend(&text, ", and ", free, " of its ", total, " are free");
     return absl::ResourceExhaustedError(absl::StrCat(
         text, "; smaller inputs or batches need less, and --provider cpu has the host's memory"));
   }

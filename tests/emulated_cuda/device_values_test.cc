@@ -200,8 +200,8 @@ TEST(DeviceTensor, WhatCannotGoThereIsNamed) {
   const absl::Status refused = ToDevice(Numbers({1 << 20}, 1), "cuda").status();
   EXPECT_TRUE(absl::IsResourceExhausted(refused));
   EXPECT_THAT(refused.message(),
-              ::testing::HasSubstr("cuda:0 has no 4194304 bytes more: 1048576 of its 1048576 bytes "
-                                   "are free; smaller inputs or batches need less"));
+              ::testing::HasSubstr("cuda:0 is out of memory: 4194304 bytes are needed, and 1048576 "
+                                   "of its 1048576 are free; smaller inputs or batches need less"));
   Configure({});
   EXPECT_TRUE(ToDevice(Numbers({1 << 20}, 1), "cuda").ok());
 }
