@@ -17,7 +17,6 @@
 #include "graph/builder/formula_schema.h"
 #include "graph/fused/elementwise_steps.h"
 #include "graph/infer/infer.h"
-#include "graph/ir/graph_edit.h"
 #include "graph/ops/onward_schemas.h"
 #include "kernels/cpu/machine_peak.h"
 #include "kernels/make_kernel.h"
@@ -25,32 +24,6 @@
 
 namespace onward::executors {
 namespace {
-
-// OK if the entry takes the node, else why not: first without its constants, which a kernel may
-// pack at once.
-absl::Status Takes(const KernelEntry& entry, const Graph& graph, NodeId id,
-                   const KernelOptions& options) {
-  Graph alone;
-  GraphEdit edit(alone);
-  const Node& original = graph.node(id);
-  Node node;
-  node.domain = original.domain;
-  node.op_type = original.op_type;
-  node.schema = original.schema;
-  node.attributes = original.attributes;
-  for (const ValueId input : original.inputs) {
-    node.inputs.push_back(input.valid() ? edit.AddInput(graph.value(input).name, graph.type(input))
-                                        : ValueId());
-  }
-  for (const ValueId output : original.outputs) {
-    node.outputs.push_back(
-        output.valid() ? edit.AddValue(graph.value(output).name, graph.type(output)) : ValueId());
-  }
-  const NodeId copy = edit.AddNode(std::move(node));
-  NodeSpec without_constants(alone, copy, options), spec(graph, id, options);
-  if (kernels::MakeNamedKernel(entry, without_constants).ok()) return absl::OkStatus();
-  return kernels::MakeNamedKernel(entry, spec).status();
-}
 
 // Returns whether a device whose kernels refuse the op runs the parts of its formula, or of its
 // body in the standard, although the host has a kernel for the whole. Other bodies have loops, or
@@ -79,7 +52,8 @@ bool HasKernel(const ExecutionProvider& provider, const Graph& graph, NodeId id,
     if (!has_parts) return true;
     // A formula stands in for the reference kernel, and for what fast kernels refuse.
     if (options.reference_kernels) continue;
-    const absl::Status taken = Takes(*entry, graph, id, kernel_options);
+    NodeSpec spec(graph, id, kernel_options);
+    const absl::Status taken = kernels::TakesNode(*entry, spec);
     if (taken.ok()) return true;
     absl::StrAppend(&refused, " by ", std::string(entry->name), ": ", std::string(taken.message()));
     if (refusals != nullptr && is_group) refusals->groups.insert(std::string(taken.message()));

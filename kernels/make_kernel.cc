@@ -23,4 +23,11 @@ absl::StatusOr<NamedKernel> MakeNamedKernel(const KernelEntry& entry, NodeSpec& 
   return made;
 }
 
+absl::Status TakesNode(const KernelEntry& entry, NodeSpec& spec) {
+  spec.set_only_asks(true);
+  absl::Status status = MakeNamedKernel(entry, spec).status();
+  spec.set_only_asks(false);
+  return status;
+}
+
 }  // namespace onward::kernels

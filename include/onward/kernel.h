@@ -1,11 +1,11 @@
 // The contract between kernels and executors.
 //
-// A kernel's life: `make` looks at the node once per model (attributes, types, constants), packs
-// weights and decides the algorithm, or returns Unimplemented with a reason and the next entry of
-// the provider's list is tried. `Bind` runs once per set of input shapes: it computes output
-// shapes, states scratch and keeps what it derived. `Run` only computes: no allocation, no
-// attribute lookup, no choice of dtype. Kernels are immutable after `make`: Bind and Run may be
-// called from many threads at once.
+// A kernel's life: `make` looks at the node (attributes, types, constants), decides the algorithm
+// and packs weights, or returns Unimplemented with a reason and the next entry of the provider's
+// list is tried. It may be asked before whether it takes the node (NodeSpec::only_asks). `Bind`
+// runs once per set of input shapes: it computes output shapes, states scratch and keeps what it
+// derived. `Run` only computes: no allocation, no attribute lookup, no choice of dtype. Kernels are
+// immutable after `make`: Bind and Run may be called from many threads at once.
 #pragma once
 
 #include <cstdint>
@@ -76,6 +76,11 @@ class NodeSpec {
   // The instruction set that was chosen among KernelEntry::targets.
   int target() const { return target_; }
   void set_target(int target) { target_ = target; }
+  // True where the caller wants to know whether the maker takes the node, not the kernel: a maker
+  // with work left when it knows, such as packing weights, returns null instead. Those that make
+  // the kernel nevertheless are right, too.
+  bool only_asks() const { return only_asks_; }
+  void set_only_asks(bool only_asks) { only_asks_ = only_asks; }
   int num_inputs() const { return static_cast<int>(node().inputs.size()); }
   int num_outputs() const { return static_cast<int>(node().outputs.size()); }
   bool has_input(int i) const {
@@ -109,6 +114,7 @@ class NodeSpec {
   std::vector<std::pair<std::string, std::shared_ptr<const Body>>> bodies_;
   mutable uint64_t released_ = 0;
   int target_ = 0;
+  bool only_asks_ = false;
 };
 
 // Memory for what Bind derives; freed with the binding. It counts against the limit in force.

@@ -336,6 +336,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeWithTiles(const NodeSpec& spec,
     return absl::UnimplementedError("one or two spatial axes only, known when compiling");
   ONWARD_ASSIGN_OR_RETURN(const ConvAttributes attributes, ConvAttributes::Parse(spec));
   ONWARD_ASSIGN_OR_RETURN(const ActivationSpec activation, ParseActivation(spec));
+  if (spec.only_asks()) return nullptr;
   const ConvForm form = FormFor(spec, attributes, tiles);
   ONWARD_ASSIGN_OR_RETURN(Tensor packed, PackConstantFilters(spec, tiles, form, attributes.group));
   return ConvKernel(attributes, ConvProducts(tiles, activation, form, std::move(packed)));

@@ -221,6 +221,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeConvVolume(const NodeSpec& spec) {
   const auto& shape = spec.input_type(1).shape;
   if (!shape || shape->size() != 5) return absl::UnimplementedError("three spatial axes only");
   ONWARD_ASSIGN_OR_RETURN(const ConvAttributes attributes, ConvAttributes::Parse(spec));
+  if (spec.only_asks()) return nullptr;
   ONWARD_ASSIGN_OR_RETURN(Tensor packed,
                           PackConstantFilters(spec, kGemmTilesPerTarget.For(TargetOf(spec))(),
                                               ConvForm::kPixelLanes, attributes.group));

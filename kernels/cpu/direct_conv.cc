@@ -179,6 +179,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeDirect(const NodeSpec& spec) {
     return absl::UnimplementedError(
         "filters that fit the cache, and sizes known when compiling only");
   ONWARD_ASSIGN_OR_RETURN(const ActivationSpec activation, ParseActivation(spec));
+  if (spec.only_asks()) return nullptr;
   ONWARD_ASSIGN_OR_RETURN(
       Tensor packed, PackConstantFilters(spec, tiles, ConvForm::kChannelLanes, attributes.group));
   return ConvKernel(std::move(attributes), DirectProducts(tiles, activation, std::move(packed)));

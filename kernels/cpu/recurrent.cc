@@ -399,6 +399,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeWithTiles(const NodeSpec& spec, Recu
     return absl::UnimplementedError(
         "default activations only, without clip, input_forget and peepholes");
   }
+  if (spec.only_asks()) return nullptr;
   ONWARD_ASSIGN_OR_RETURN(Tensor packed, PackConstants(spec, attributes, tiles));
   return std::make_unique<Recurrent>(std::move(attributes), tiles, std::move(packed));
 }

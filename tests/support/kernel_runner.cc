@@ -91,8 +91,13 @@ absl::StatusOr<std::vector<Tensor>> RunKernel(const KernelEntry& entry, const ca
                                               const KernelOptions& options, KnownDims known) {
   const Graph graph = OneNodeGraph(c, constants, known);
   NodeSpec spec(graph, NodeId{0}, options);
-  ONWARD_ASSIGN_OR_RETURN(const kernels::NamedKernel made, kernels::MakeNamedKernel(entry, spec));
-  const Kernel* kernel = made.kernel.get();
+  const absl::Status takes = kernels::TakesNode(entry, spec);
+  absl::StatusOr<kernels::NamedKernel> made = kernels::MakeNamedKernel(entry, spec);
+  if (made.ok() ? !takes.ok() : takes.ok() && absl::IsUnimplemented(made.status()))
+    return absl::InternalError(absl::StrCat("asked, the maker says ", takes.ToString(),
+                                            "; then it says ", made.status().ToString()));
+  ONWARD_RETURN_IF_ERROR(made.status());
+  const Kernel* kernel = made->kernel.get();
   ThreadPool pool(num_threads);
   const size_t num_inputs = c.inputs.size(), num_outputs = c.expected.size();
   std::vector<SlotValue> slots(num_inputs + num_outputs);
