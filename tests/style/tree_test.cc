@@ -134,7 +134,7 @@ constexpr const char* kEditors[] = {
     "graph/passes/sink_constants.cc", "graph/passes/widen_floats.cc",
     "executors/compile_program.cc", "executors/plan/place.cc",
     // Graphs of one node.
-    "executors/compile.cc", "cli/operator_model.cc",
+    "cli/operator_model.cc",
     // Dims of inputs.
     "cli/graph_sizes.cc", "generation/fixed_cache.cc",
     // Uses by some nodes only, of values that get another shape.
