@@ -1,5 +1,5 @@
 // MatMul and Gemm with what surrounds them become onward.FusedMatMul: transposes and a factor
-// before them; bias, sum and activation after them.
+// before them; bias, sum, activation and the transpose of a matrix after them.
 #include <utility>
 
 #include "graph/ops/onward_schemas.h"
@@ -148,14 +148,6 @@ std::optional<Patch> ScaledBefore(const Graph& graph, NodeId root) {
     return Finish(graph, node.outputs[0], *product);
   }
   return std::nullopt;
-}
-
-// Reversed dims where the node has none; empty where these are not known.
-std::vector<int64_t> PermOf(const Graph& graph, const Node& transpose) {
-  std::vector<int64_t> perm = transpose.attributes.Ints("perm");
-  if (!perm.empty()) return perm;
-  for (int64_t d = RankOf(graph, transpose.inputs[0]); d > 0; --d) perm.push_back(d - 1);
-  return perm;
 }
 
 // The permutation without the swap of the last two dims that the product does itself; empty when

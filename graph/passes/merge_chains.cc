@@ -10,20 +10,11 @@ namespace onward {
 
 namespace {
 
-std::vector<int64_t> PermOf(const Node& node, int rank) {
-  std::vector<int64_t> perm = node.attributes.Ints("perm");
-  if (!perm.empty()) return perm;
-  for (int i = rank - 1; i >= 0; --i) perm.push_back(i);
-  return perm;
-}
-
 std::optional<Patch> Transposes(const Graph& graph, NodeId root) {
   const Node& outer = graph.node(root);
   const Node* inner = MadeBy(graph, outer.inputs[0], "Transpose");
   if (inner == nullptr) return std::nullopt;
-  const int rank = RankOf(graph, outer.inputs[0]);
-  const std::vector<int64_t> first = PermOf(*inner, rank);
-  const std::vector<int64_t> second = PermOf(outer, rank);
+  const std::vector<int64_t> first = PermOf(graph, *inner), second = PermOf(graph, outer);
   if (first.empty() || first.size() != second.size()) return std::nullopt;
   std::vector<int64_t> both;
   bool identity = true;

@@ -104,6 +104,13 @@ int RankOf(const Graph& graph, ValueId id) {
   return type.is_tensor() && type.shape ? static_cast<int>(type.shape->size()) : -1;
 }
 
+std::vector<int64_t> PermOf(const Graph& graph, const Node& transpose) {
+  std::vector<int64_t> perm = transpose.attributes.Ints("perm");
+  if (!perm.empty()) return perm;
+  for (int64_t d = RankOf(graph, transpose.inputs[0]); d > 0; --d) perm.push_back(d - 1);
+  return perm;
+}
+
 bool SameShape(const Type& a, const Type& b) {
   if (!a.is_tensor() || !b.is_tensor() || !a.shape || !b.shape) return false;
   return std::equal(a.shape->begin(), a.shape->end(), b.shape->begin(), b.shape->end(),

@@ -59,6 +59,9 @@ ValueId OtherInput(const Node& node, ValueId operand);
 
 // Known rank, or -1.
 int RankOf(const Graph& graph, ValueId id);
+// The permutation of a Transpose: reversed dims where the node names none; empty where the rank is
+// not known either.
+std::vector<int64_t> PermOf(const Graph& graph, const Node& transpose);
 // Returns whether both are tensors certainly of the same shape at run time.
 bool SameShape(const Type& a, const Type& b);
 
