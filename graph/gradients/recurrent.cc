@@ -50,10 +50,7 @@ std::vector<Expr> LstmWithGates(const FormulaCall& call) {
   std::vector<Expr> inputs, gates;
   for (size_t i = 0; i < 7; ++i) inputs.push_back(call.input(i));
   if (call.has_input(4)) call.Fail("sequence_lens must be omitted");
-  Attributes attributes;
-  for (const char* name : {"direction", "hidden_size"})
-    if (const Attribute* given = call.attributes().Find(name)) attributes.Set(name, *given);
-  std::vector<Expr> outputs = call.sink().Ops("LSTM", inputs, 3, attributes);
+  std::vector<Expr> outputs = call.sink().Ops("LSTM", inputs, 3, call.attributes());
   const std::string direction = call.String("direction");
   const int64_t directions = direction == "bidirectional" ? 2 : 1;
   for (int64_t d = 0; d < directions; ++d)

@@ -1,5 +1,6 @@
 // LSTM, GRU and RNN: from the states that Y has. Where a GRU multiplies twice per step, through a
 // Scan of the recurrence.
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -18,7 +19,7 @@ namespace {
 
 using namespace expr;  // NOLINT: rules read as formulas
 
-// What the way back reads of the node's results.
+// The results of the node that its gradient reads.
 struct Forward {
   Expr y, gates;  // gates may be omitted
 };
@@ -59,13 +60,11 @@ absl::StatusOr<Forward> ForwardOf(const GradientScope& s, bool keeps_gates) {
 
 // True if onward.LstmWithGates can stand for the node, which spares the products that gates are
 // made of.
-bool KeepsGates(const GradientScope& s, const kernels::RecurrentAttributes& a,
-                const std::vector<Expr>& inputs) {
-  const DType dtype = s.input(kX).dtype();
-  bool plain = s.allow_onward_ops() && !a.batch_first && dtype != DType::kFloat64;
-  for (int d = 0; d < a.directions && plain; ++d)
-    plain = RecurrentDirection(a, inputs, d).is_plain_lstm();
-  return plain;
+bool KeepsGates(const GradientScope& s, bool batch_first,
+                const std::vector<RecurrentDirection>& directions) {
+  return s.allow_onward_ops() && !batch_first && s.input(kX).dtype() != DType::kFloat64 &&
+         std::all_of(directions.begin(), directions.end(),
+                     [](const RecurrentDirection& direction) { return direction.is_plain_lstm(); });
 }
 
 // Both directions' parts beside each other.
@@ -92,12 +91,14 @@ Gradients FromStates(const GradientScope& s, const kernels::RecurrentAttributes&
     given.push_back(s.input(i));
     inputs.push_back(WideOf(given.back()));
   }
+  std::vector<RecurrentDirection> directions;
+  for (int d = 0; d < a.directions; ++d) directions.emplace_back(a, inputs, d);
   // May replace the node.
-  ONWARD_ASSIGN_OR_RETURN(const Forward forward, ForwardOf(s, KeepsGates(s, a, inputs)));
+  ONWARD_ASSIGN_OR_RETURN(const Forward forward,
+                          ForwardOf(s, KeepsGates(s, a.batch_first, directions)));
   const int64_t state_axis = a.batch_first ? 1 : 0;
   std::vector<std::vector<Expr>> by_input(8);
-  for (int d = 0; d < a.directions; ++d) {
-    const RecurrentDirection direction(a, inputs, d);
+  for (const RecurrentDirection& direction : directions) {
     std::vector<Expr> upstream(3);
     if (s.upstream(0).valid())
       upstream[0] = StepsOf(direction, WideOf(s.upstream(0)), a.batch_first);
