@@ -152,7 +152,7 @@ class SharedProduct {
     return is_far ? PanelAt(at, panel + 1) : nullptr;
   }
 
-  // Of a packed group of pairs.
+  // The order of the words in a packed group of pairs.
   PairsOrder OrderOf(int64_t rows) const {
     return args_.a_k == 1 ? PairsOrder{plan_.row_stride, 1}
                           : tiles_.OrderOfColumns(rows, plan_.row_stride);
