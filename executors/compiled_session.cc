@@ -45,6 +45,12 @@ absl::Status MakeRoom(const ExecutionProvider& provider, DType dtype, DimsView d
   return absl::OkStatus();
 }
 
+// Whether the result was written to the output's memory.
+bool IsHeldBy(const Value& output, const TensorView& result) {
+  return output.is_tensor() && output.tensor().raw_data() == result.data &&
+         output.tensor().dims() == result.dims && output.tensor().dtype() == result.dtype;
+}
+
 // A number that depends on all bits of the seed in its lower half, too, and that no session counts
 // to (SplitMix64).
 uint64_t Scattered(uint64_t seed) {
@@ -250,8 +256,18 @@ absl::Status CompiledSession::RunIn(RunState& state, const Bound& found,
                                       view.dims, slots, outputs[i]));
     state.SetOutput(static_cast<int32_t>(i), const_cast<void*>(outputs[i].tensor().raw_data()));
   }
+  const auto make_room = [&](int32_t i, DType dtype, DimsView dims) -> absl::StatusOr<void*> {
+    Value& output = outputs[static_cast<size_t>(i)];
+    ONWARD_RETURN_IF_ERROR(MakeRoom(program.provider_of(program.outputs[static_cast<size_t>(i)]),
+                                    dtype, dims, slots, output));
+    return output.tensor().view().data;
+  };
+  const RunState::Room room = make_room;
+  state.SetRoom(&room);
   state.SetTrace(TraceOf(options));
-  ONWARD_RETURN_IF_ERROR(state.Run(NumberOf(options), &options));
+  const absl::Status ran = state.Run(NumberOf(options), &options);
+  state.SetRoom(nullptr);
+  ONWARD_RETURN_IF_ERROR(ran);
   ONWARD_RETURN_IF_ERROR(CopyOutputs(state, found, slots, outputs));
   return state.Finish();
 }
@@ -281,6 +297,7 @@ absl::Status CompiledSession::CopyOutputs(RunState& state, const Bound& bound,
       output = *result.object;
       continue;
     }
+    if (IsHeldBy(output, result.tensor)) continue;
     const ExecutionProvider& provider =
         program.provider_of(program.outputs[static_cast<size_t>(index)]);
     ONWARD_RETURN_IF_ERROR(

@@ -75,6 +75,7 @@ absl::Status RunState::Prepare(std::shared_ptr<const Binding> binding) {
     }
   }
   ONWARD_RETURN_IF_ERROR(PrepareDeviceWork());
+  FindRoomedOutputs();
   std::copy(binding_->values.begin(), binding_->values.end(), slots_.begin());
   for (auto& list : input_slots_) list.clear();
   for (auto& list : output_slots_) list.clear();
@@ -97,6 +98,16 @@ absl::Status RunState::Prepare(std::shared_ptr<const Binding> binding) {
     }
   }
   return absl::OkStatus();
+}
+
+void RunState::FindRoomedOutputs() {
+  roomed_output_.assign(slots_.size(), -1);
+  for (const int32_t output : binding_->copied_outputs) {
+    const auto slot = static_cast<size_t>(program_.outputs[static_cast<size_t>(output)]);
+    if (binding_->slots[slot].place == SlotPlan::Place::kUnknown &&
+        program_.provider_of(static_cast<int32_t>(slot)).is_host())
+      roomed_output_[slot] = output;
+  }
 }
 
 void RunState::SetInput(int32_t index, const SlotValue& value) {
@@ -351,10 +362,17 @@ absl::StatusOr<TensorView> RunState::AllocateOutput(int output, DType dtype, Dim
   if (owns_[static_cast<size_t>(result)]) ReleaseSlot(result);
   Owned& owned = owned_[static_cast<size_t>(result)];
   owned.dims.assign(dims.begin(), dims.end());
-  ONWARD_ASSIGN_OR_RETURN(owned.block, pool_of(result).Acquire(bytes));
-  owns_[static_cast<size_t>(result)] = true;
+  const int32_t roomed = roomed_output_[static_cast<size_t>(result)];
+  void* data = nullptr;
+  if (room_ != nullptr && roomed >= 0) {
+    ONWARD_ASSIGN_OR_RETURN(data, (*room_)(roomed, dtype, owned.dims));
+  } else {
+    ONWARD_ASSIGN_OR_RETURN(owned.block, pool_of(result).Acquire(bytes));
+    data = owned.block->memory.get();
+    owns_[static_cast<size_t>(result)] = true;
+  }
   SlotValue& slot = slots_[static_cast<size_t>(result)];
-  slot = {{dtype, owned.block->memory.get(), owned.dims}, nullptr, true};
+  slot = {{dtype, data, owned.dims}, nullptr, true};
   return slot.tensor;
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "executors/captured_steps.h"
 #include "executors/dynamic_pool.h"
 #include "executors/plan/binding.h"
@@ -44,6 +45,11 @@ class RunState : public RunServices {
   // read with `result`.
   void SetInput(int32_t index, const SlotValue& value);
   void SetOutput(int32_t index, void* data);
+
+  // Gives the caller's memory for an output whose size a step finds.
+  using Room = absl::FunctionRef<absl::StatusOr<void*>(int32_t output, DType dtype, DimsView dims)>;
+  // `room` must outlive the runs; null: such outputs lie in memory of the state.
+  void SetRoom(const Room* room) { room_ = room; }
 
   // Runs every step. Errors name the node. `options`: of the model's run, also while its bodies
   // run; must outlive the run. Null: of a body, or nobody ends it.
@@ -99,6 +105,7 @@ class RunState : public RunServices {
   absl::StatusOr<std::shared_ptr<void>> Capture(const CapturedSteps& steps);
   // The callers' memory that the steps use.
   std::vector<const void*> AddressesOf(const CapturedSteps& steps) const;
+  void FindRoomedOutputs();          // of the binding
   absl::Status PrepareDeviceWork();  // for the binding
   absl::Status FaultError() const;   // of top_, which has one
   void BeginDeviceWork();            // of a run
@@ -144,7 +151,9 @@ class RunState : public RunServices {
   std::vector<std::shared_ptr<void>> streams_;
   std::vector<std::vector<int32_t>> input_slots_;   // per external input: slots in its memory
   std::vector<std::vector<int32_t>> output_slots_;  // per external output
-  std::vector<CapturedSteps> captured_;             // of the binding
+  const Room* room_ = nullptr;
+  std::vector<int32_t> roomed_output_;   // per slot: the external output that room_ serves, or -1
+  std::vector<CapturedSteps> captured_;  // of the binding
   std::shared_ptr<kernels::DeviceRun> device_run_;  // null: no device
   std::vector<const RunState*> parts_;              // of top_: itself and the states of bodies
   int32_t num_steps_ = 0;                           // of top_: of all parts

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -16,6 +17,7 @@
 #include "onward/functions.h"
 #include "onward/read_image.h"
 #include "tests/support/kernel_runner.h"
+#include "tests/support/text_model.h"
 
 namespace onward::executors {
 namespace {
@@ -160,6 +162,46 @@ TEST(Session, OutputsAreWrittenInPlaceWhenTheyFit) {
   EXPECT_EQ(outputs[0].tensor().raw_data(), memory);
   EXPECT_EQ(outputs[0].tensor().data<float>()[2], 6);
   EXPECT_EQ(outputs[1].tensor().dtype(), DType::kFloat32);
+}
+
+TEST(Session, OutputsThatDataSizesAreWrittenInPlaceWhenTheyFit) {
+  absl::StatusOr<Model> model = testing::ModelFromText(
+      "g (float[n] x, bool flag) => (int64[1, m] places, float[k] chosen) {"
+      "  places = NonZero (x)"
+      "  chosen = If (flag) <then_branch = yes () => (float[k] a) { a = Neg (x) },"
+      "                      else_branch = no () => (float[k] b) { b = Exp (x) }>"
+      "}");
+  ASSERT_TRUE(model.ok()) << model.status();
+  std::map<std::string, const void*> written;
+  SessionOptions options;
+  options.watch = [&](std::string_view name, const TensorView& value) {
+    written[std::string(name)] = value.data;
+    return absl::OkStatus();
+  };
+  const auto session = Create(*std::move(model), options);
+  const Tensor x = Tensor::Of<float>({4}, {0, -2, 3, 0}), flag = Tensor::Of<bool>({}, {true});
+  std::vector<Value> outputs(2);
+  for (int run = 0; run < 2; ++run) {
+    const std::vector<Value> inputs = {x, flag};
+    const void* before = run == 0 ? nullptr : outputs[0].tensor().raw_data();
+    ASSERT_TRUE(session->Run(inputs, absl::MakeSpan(outputs)).ok());
+    const Tensor &places = outputs[0].tensor(), &chosen = outputs[1].tensor();
+    ASSERT_EQ(places.dims(), DimsView({1, 2}));
+    EXPECT_EQ(places.data<int64_t>()[0], 1);
+    EXPECT_EQ(places.data<int64_t>()[1], 2);
+    EXPECT_EQ(chosen.data<float>()[1], 2);
+    EXPECT_EQ(written["places"], places.raw_data());
+    EXPECT_EQ(written["chosen"], chosen.raw_data());
+    if (run > 0) {
+      EXPECT_EQ(places.raw_data(), before);
+    }
+  }
+  // The caller keeps what he was given: the next run takes other memory.
+  const Tensor kept = outputs[0].tensor();
+  const std::vector<Value> inputs = {Tensor::Of<float>({4}, {5, 0, 0, 5}), flag};
+  ASSERT_TRUE(session->Run(inputs, absl::MakeSpan(outputs)).ok());
+  EXPECT_EQ(kept.data<int64_t>()[0], 1);
+  EXPECT_EQ(outputs[0].tensor().data<int64_t>()[0], 0);
 }
 
 TEST(Session, WrongInputsAreNamed) {
