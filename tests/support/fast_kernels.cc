@@ -102,4 +102,24 @@ int NumBf16Targets() {
   return std::popcount(kernels::cpu::AllowedTargets() & kernels::cpu::kBf16Targets);
 }
 
+void ExpectKernels(const OpCase& op_case) {
+  int ran = 0;
+  for (const auto& [entry, target] : KernelsPerTarget(op_case)) {
+    KernelOptions options;
+    options.cpu_targets = target;
+    for (const int threads : {1, 3}) {
+      SCOPED_TRACE(absl::StrCat(std::string(entry.name), " ", op_case.name));
+      const auto results = RunKernel(entry, op_case, threads, 0, options);
+      if (results.status().code() == absl::StatusCode::kUnimplemented) continue;
+      ASSERT_TRUE(results.ok()) << results.status();
+      ++ran;
+      for (size_t i = 0; i < results->size(); ++i) {
+        EXPECT_EQ(Difference((*results)[i], op_case.expected[i], op_case.rtol, op_case.atol), "")
+            << i;
+      }
+    }
+  }
+  EXPECT_GT(ran, 0) << op_case.op;
+}
+
 }  // namespace onward::testing

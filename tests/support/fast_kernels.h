@@ -18,6 +18,9 @@ Tensor RandomBFloats(DimsView dims, std::mt19937& random);
 // The tensor's floats rounded to a dtype of 16 bits.
 Tensor Narrowed(const Tensor& floats, DType dtype);
 
+// Runs the case through every CPU kernel that takes it, on one and on three threads.
+void ExpectKernels(const cases::OpCase& op_case);
+
 // Runs the case through every CPU kernel of its op whose name does not end in "_reference", with
 // variable and with the given constant inputs, on one and on three threads. The results must be the
 // expected ones and the same bits for any number of threads. Reports how many kernels ran.

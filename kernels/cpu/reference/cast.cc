@@ -31,9 +31,11 @@ void RunConvert(const void* from_data, void* to_data, int64_t count) {
   const From* from = static_cast<const From*>(from_data);
   To* to = static_cast<To*>(to_data);
   int64_t i = 0;
-  if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To> && sizeof(To) >= 4) {
+  if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To> &&
+                !std::is_same_v<To, bool>) {
     // Blocks without NaN and values out of range take the processor's conversion.
-    using Whole = std::conditional_t<std::is_same_v<To, int32_t>, int32_t, int64_t>;
+    constexpr bool kShort = sizeof(To) < 4 || std::is_same_v<To, int32_t>;
+    using Whole = std::conditional_t<kShort, int32_t, int64_t>;
     constexpr From kLimit = From(std::is_same_v<Whole, int32_t> ? 0x1p31 : 0x1p63);
     constexpr int64_t kRun = 64;
     while (i + kRun <= count) {
@@ -54,7 +56,10 @@ ConvertLoop FindConvert(DType from, DType to) {
   ConvertLoop loop = nullptr;
   DispatchDType(PlainTypes(), from, [&](auto source) {
     DispatchDType(PlainTypes(), to, [&](auto target) {
-      loop = RunConvert<typename decltype(source)::type, typename decltype(target)::type>;
+      using From = typename decltype(source)::type;
+      // Loops over bytes take vectors, those over bools do not.
+      using Plain = std::conditional_t<std::is_same_v<From, bool>, uint8_t, From>;
+      loop = RunConvert<Plain, typename decltype(target)::type>;
     });
   });
   return loop;

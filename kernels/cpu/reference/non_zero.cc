@@ -1,4 +1,7 @@
 // NonZero and Compress: sizes depend on data.
+#include <cstring>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "kernels/cpu/elements.h"
 #include "kernels/cpu/kernel_list.h"
@@ -26,34 +29,80 @@ bool IsNonZero(const T& value) {
   }
 }
 
+// Elements of one parallel chunk, and of one piece of it whose positions a thread keeps.
+constexpr int64_t kChunk = 1 << 15, kPiece = 256;
+
+// Writes which of `count` elements are not zero to positions[0, result), of `count` numbers.
+template <typename T>
+int64_t Positions(const T* data, int64_t count, int64_t* positions) {
+  int64_t found = 0, i = 0;
+  if constexpr (sizeof(T) == 1) {
+    for (; i + 8 <= count; i += 8) {
+      uint64_t all;
+      std::memcpy(&all, data + i, sizeof(all));
+      if (all == 0) continue;
+      for (int64_t j = i; j < i + 8; ++j) {
+        positions[found] = j;
+        found += IsNonZero(data[j]) ? 1 : 0;
+      }
+    }
+  }
+  for (; i < count; ++i) {
+    positions[found] = i;
+    found += IsNonZero(data[i]) ? 1 : 0;
+  }
+  return found;
+}
+
+// Writes the places of elements [begin, end) that are not zero as columns of `indices`, from
+// column `k` on; rows of `indices` have `found` elements, one row an axis.
+template <typename T>
+void WritePlaces(const TensorView& in, int64_t begin, int64_t end, int64_t k, int64_t found,
+                 int64_t* indices) {
+  const int64_t rank = std::max<int64_t>(1, in.rank());
+  const int64_t columns = in.rank() == 0 ? 1 : in.dims.back();
+  int64_t positions[kPiece];
+  for (int64_t i = begin; i < end;) {
+    const int64_t first = i % columns;
+    const int64_t count = std::min({columns - first, end - i, kPiece});
+    const int64_t here = Positions(in.as<const T>() + i, count, positions);
+    int64_t rest = i / columns;
+    for (int64_t axis = rank - 1; axis-- > 0 && here > 0; rest /= in.dim(axis))
+      std::fill_n(indices + axis * found + k, here, rest % in.dim(axis));
+    int64_t* last = indices + (rank - 1) * found + k;
+    for (int64_t j = 0; j < here; ++j) last[j] = first + positions[j];
+    k += here;
+    i += count;
+  }
+}
+
 template <typename T>
 class NonZero : public AtRun {
  public:
   absl::Status Run(RunContext& context) const override {
     const TensorView& in = context.input(0);
-    const T* data = in.as<const T>();
     const int64_t count = in.num_elements();
+    // Of each chunk: how many it has, then how many are before it.
+    std::vector<int64_t> before(static_cast<size_t>((count + kChunk - 1) / kChunk));
+    const auto for_each_chunk = [&](auto body) {
+      const auto chunks = static_cast<int64_t>(before.size());
+      context.ParallelFor(chunks, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t c = begin; c < end; ++c)
+          body(c * kChunk, std::min(count, (c + 1) * kChunk), before[static_cast<size_t>(c)]);
+      });
+    };
+    for_each_chunk([&](int64_t begin, int64_t end, int64_t& number) {
+      for (int64_t i = begin; i < end; ++i) number += IsNonZero(in.as<const T>()[i]) ? 1 : 0;
+    });
+    int64_t found = 0;
+    for (int64_t& number : before) found += std::exchange(number, found);
     // A scalar counts as one element along one axis.
     const int64_t rank = std::max<int64_t>(1, in.rank());
-    int64_t found = 0;
-    for (int64_t i = 0; i < count; ++i) found += IsNonZero(data[i]) ? 1 : 0;
     ONWARD_ASSIGN_OR_RETURN(const TensorView out,
                             context.AllocateOutput(0, DType::kInt64, {rank, found}));
-    int64_t* indices = out.as<int64_t>();
-    Dims at(static_cast<size_t>(rank), 0);
-    const int64_t columns = in.rank() == 0 ? 1 : in.dims.back();
-    for (int64_t i = 0, k = 0; i < count; i += columns) {
-      for (int64_t c = 0; c < columns; ++c) {
-        if (!IsNonZero(data[i + c])) continue;
-        for (int64_t axis = 0; axis + 1 < rank; ++axis)
-          indices[axis * found + k] = at[static_cast<size_t>(axis)];
-        indices[(rank - 1) * found + k++] = c;
-      }
-      for (int64_t axis = rank - 1; axis-- > 0;) {
-        if (++at[static_cast<size_t>(axis)] < in.dim(axis)) break;
-        at[static_cast<size_t>(axis)] = 0;
-      }
-    }
+    for_each_chunk([&](int64_t begin, int64_t end, int64_t number) {
+      WritePlaces<T>(in, begin, end, number, found, out.as<int64_t>());
+    });
     return absl::OkStatus();
   }
 };

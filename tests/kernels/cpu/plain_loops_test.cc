@@ -17,29 +17,11 @@ namespace onward::kernels {
 namespace {
 
 using cases::OpCase;
+using testing::ExpectKernels;
 using testing::RandomFloats;
 
 const float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
-// Through every CPU kernel that takes the case, on one and on three threads.
-void ExpectKernels(const OpCase& c) {
-  int ran = 0;
-  for (const auto& [entry, target] : testing::KernelsPerTarget(c)) {
-    KernelOptions options;
-    options.cpu_targets = target;
-    for (const int threads : {1, 3}) {
-      SCOPED_TRACE(absl::StrCat(std::string(entry.name), " ", c.name));
-      const auto results = testing::RunKernel(entry, c, threads, 0, options);
-      if (results.status().code() == absl::StatusCode::kUnimplemented) continue;
-      ASSERT_TRUE(results.ok()) << results.status();
-      ++ran;
-      for (size_t i = 0; i < results->size(); ++i)
-        EXPECT_EQ(testing::Difference((*results)[i], c.expected[i], c.rtol, c.atol), "") << i;
-    }
-  }
-  EXPECT_GT(ran, 0) << c.op;
-}
 
 // Floats on a grid, so that many are equal; some NaN.
 std::vector<float> Coarse(int64_t count, int levels, int64_t nans, std::mt19937& random) {
@@ -114,6 +96,35 @@ TEST(PlainLoops, ArgumentsOfLongRows) {
   }
 }
 
+TEST(PlainLoops, ArgumentsOfColumns) {
+  for (unsigned seed = 0; seed < 24; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    std::mt19937 random(seed);
+    const int64_t count = 1 + static_cast<int64_t>(random() % 90),
+                  inner = seed % 3 == 0 ? 1 : 1 + static_cast<int64_t>(random() % 600);
+    const bool last = seed % 2 == 0, max = seed % 4 < 2;
+    const std::vector<float> values =
+        Coarse(3 * count * inner, 12, seed % 5 == 0 ? count * inner / 20 : 0, random);
+    Tensor y(DType::kInt64, {3, 1, inner});
+    for (int64_t line = 0; line < 3 * inner; ++line) {
+      const float* x = values.data() + line / inner * count * inner + line % inner;
+      int64_t best = 0;
+      for (int64_t i = 1; i < count; ++i) {
+        const float v = x[i * inner], top = x[best * inner];
+        const bool better = top == top && (v != v || (max ? v > top : v < top));
+        if (better || (last && (v == top || (v != v && top != top)))) best = i;
+      }
+      y.mutable_data<int64_t>()[line] = best;
+    }
+    OpCase c;
+    c.op = max ? "ArgMax" : "ArgMin";
+    c.attributes = {{"select_last_index", int64_t{last}}, {"axis", int64_t{1}}};
+    c.inputs = {Tensor::Of<float>({3, count, inner}, values)};
+    c.expected = {y};
+    ExpectKernels(c);
+  }
+}
+
 TEST(PlainLoops, UniqueOfManyNumbers) {
   for (unsigned seed = 0; seed < 12; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
@@ -162,29 +173,38 @@ TEST(PlainLoops, UniqueOfManyNumbers) {
   }
 }
 
+template <typename T>
+void ExpectIntegers(const Tensor& x, double least, double most) {
+  Tensor y(kDTypeOf<T>, x.dims());
+  for (int64_t i = 0; i < x.num_elements(); ++i) {
+    const double v = static_cast<double>(x.data<float>()[i]);
+    const auto whole = v != v      ? 0
+                       : v < least ? std::numeric_limits<int64_t>::min()
+                       : v > most  ? std::numeric_limits<int64_t>::max()
+                                   : static_cast<int64_t>(v);
+    y.mutable_data<T>()[i] = static_cast<T>(
+        sizeof(T) == 4 ? std::clamp(whole, -(int64_t{1} << 31), (int64_t{1} << 31) - 1) : whole);
+  }
+  OpCase c;
+  c.op = "Cast";
+  c.attributes = {{"to", static_cast<int64_t>(y.dtype())}};
+  c.inputs = {x};
+  c.expected = {y};
+  ExpectKernels(c);
+}
+
+// Types of less than 32 bits wrap.
 TEST(PlainLoops, IntegersOfManyFloats) {
   std::mt19937 random(2);
   Tensor x = RandomFloats({1000}, random, -2e9f, 2e9f);
+  x.mutable_data<float>()[70] = kNan;
+  ExpectIntegers<uint8_t>(x, -0x1p31, 0x1p31);
+  ExpectIntegers<int8_t>(x, -0x1p31, 0x1p31);
+  ExpectIntegers<uint16_t>(x, -0x1p31, 0x1p31);
   const float specials[] = {kNan, kInfinity, -kInfinity, 2147483648.0f, -2147483648.0f, 1e30f};
   for (int i = 0; i < 6; ++i) x.mutable_data<float>()[130 * i + 5] = specials[i];
-  Tensor narrow(DType::kInt32, {1000}), wide(DType::kInt64, {1000});
-  for (int64_t i = 0; i < 1000; ++i) {
-    const float v = x.data<float>()[i];
-    const double bounded = v != v ? 0 : std::clamp(static_cast<double>(v), -0x1p31, 0x1p31 - 1);
-    narrow.mutable_data<int32_t>()[i] = static_cast<int32_t>(bounded);
-    wide.mutable_data<int64_t>()[i] = v != v         ? 0
-                                      : v >= 0x1p63f ? std::numeric_limits<int64_t>::max()
-                                      : v < -0x1p63f ? std::numeric_limits<int64_t>::min()
-                                                     : static_cast<int64_t>(v);
-  }
-  for (const Tensor& y : {narrow, wide}) {
-    OpCase c;
-    c.op = "Cast";
-    c.attributes = {{"to", static_cast<int64_t>(y.dtype())}};
-    c.inputs = {x};
-    c.expected = {y};
-    ExpectKernels(c);
-  }
+  ExpectIntegers<int32_t>(x, -0x1p62, 0x1p62);
+  ExpectIntegers<int64_t>(x, -0x1p63, 0x1.fffffep62);
 }
 
 TEST(PlainLoops, RunningSumsOfWideRows) {
