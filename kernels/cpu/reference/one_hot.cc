@@ -35,15 +35,21 @@ class OneHot : public Kernel {
       using T = typename decltype(tag)::type;
       const T* values = context.in<T>(2);
       T* out = context.out<T>(0);
-      const int64_t block = state.depth * state.inner;
-      const int64_t grain = std::max<int64_t>(1, CopyGrain<T>() / block);
-      context.ParallelFor(total / block, grain, [&](int64_t begin, int64_t end) {
-        std::fill(out + begin * block, out + end * block, values[0]);
-        for (int64_t i = begin * state.inner; i < end * state.inner; ++i) {
-          const int64_t raw = read_index_(context.input(0).data, i);
-          const int64_t index = raw < 0 ? raw + state.depth : raw;
-          if (index < 0 || index >= state.depth) continue;  // all off, says the standard
-          out[i / state.inner * block + index * state.inner + i % state.inner] = values[1];
+      const int64_t rows = total / state.inner;
+      const int64_t grain = std::max<int64_t>(1, CopyGrain<T>() / state.inner);
+      context.ParallelFor(rows, grain, [&](int64_t begin, int64_t end) {
+        std::fill(out + begin * state.inner, out + end * state.inner, values[0]);
+        for (int64_t row = begin; row < end;) {
+          const int64_t outer = row / state.depth, first = row % state.depth;
+          const int64_t last = std::min(first + end - row, state.depth);
+          T* block = out + outer * state.depth * state.inner;
+          for (int64_t i = 0; i < state.inner; ++i) {
+            const int64_t raw = read_index_(context.input(0).data, outer * state.inner + i);
+            // An index out of range leaves all off, says the standard.
+            const int64_t index = raw < 0 ? raw + state.depth : raw;
+            if (index >= first && index < last) block[index * state.inner + i] = values[1];
+          }
+          row += last - first;
         }
       });
     });
