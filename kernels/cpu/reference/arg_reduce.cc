@@ -1,6 +1,9 @@
 // ArgMax and ArgMin along one axis. The first NaN wins over every number, as in NumPy.
 #include "kernels/bind/arg_reduce.h"
 
+#include <bit>
+#include <limits>
+
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/reference/extreme_run.h"
@@ -10,28 +13,44 @@ namespace {
 
 constexpr int64_t kColumns = 256;
 
-// Positions of the extremes of `columns` neighbouring columns.
-template <typename T, bool max, bool last>
+// Positions of the extremes of `columns` neighbouring columns. `At`: a type for positions, as wide
+// as the elements where it can be, so that the loop takes vectors.
+template <typename At, typename T, bool max, bool last>
 void RunColumns(const T* x, int64_t* y, const ArgPlan& plan, int64_t columns) {
   using C = ComputeType<T>;
   C best[kColumns];
+  At at[kColumns];
   for (int64_t j = 0; j < columns; ++j) {
     best[j] = static_cast<C>(x[j]);
-    y[j] = 0;
+    at[j] = 0;
   }
   for (int64_t i = 1; i < plan.count; ++i) {
     const T* row = x + i * plan.inner;
     for (int64_t j = 0; j < columns; ++j) {
-      const C value = static_cast<C>(row[j]);
-      const bool better = max ? value > best[j] : value < best[j];
-      const bool same = value == best[j] || (value != value && best[j] != best[j]);
-      const bool nan = value != value && best[j] == best[j];
-      if (better || nan || (last && same)) {
-        best[j] = value;
-        y[j] = i;
+      const C value = static_cast<C>(row[j]), so_far = best[j];
+      bool better = max ? value > so_far : value < so_far;
+      if constexpr (last) better |= value == so_far;
+      if constexpr (!std::is_integral_v<C>) {
+        const bool nan = value != value, had_nan = so_far != so_far;
+        better |= last ? nan : nan & !had_nan;
       }
+      best[j] = better ? value : so_far;
+      at[j] = better ? static_cast<At>(i) : at[j];
     }
   }
+  for (int64_t j = 0; j < columns; ++j) y[j] = at[j];
+}
+
+// Rows of no more elements are compared with their extreme all at once.
+constexpr int64_t kShortRow = 64;
+
+// Where one of `count` elements equals `best`: the first, or the last.
+template <bool last, typename T, typename C>
+int64_t PlaceOf(const T* x, int64_t count, C best) {
+  uint64_t equal = 0;
+  for (int64_t i = 0; i < count; ++i)
+    equal |= static_cast<uint64_t>(static_cast<C>(x[i]) == best) << i;
+  return last ? 63 - std::countl_zero(equal) : std::countr_zero(equal);
 }
 
 // The same of one contiguous row: the extreme of each block first, then its place in the best one.
@@ -45,12 +64,13 @@ int64_t RunRow(const T* x, int64_t count) {
     const Extreme<C> found = ExtremeOfRun<max>(x + i, std::min(kBlock, count - i));
     if (found.nan) {
       int64_t result = 0;
-      RunColumns<T, max, last>(x, &result, {1, count, 1}, 1);
+      RunColumns<int64_t, T, max, last>(x, &result, {1, count, 1}, 1);
       return result;
     }
     const bool better = max ? found.value > best : found.value < best;
     if (better || (last && found.value == best)) best = found.value, at = i;
   }
+  if (count <= kShortRow) return PlaceOf<last>(x, count, best);
   const int64_t end = std::min(count, at + kBlock);
   if constexpr (last) {
     int64_t i = end - 1;
@@ -73,7 +93,10 @@ void RunArg(const void* in, int64_t* out, const ArgPlan& plan, int64_t begin, in
     const int64_t first = i % plan.inner;
     const int64_t columns = std::min({end - i, plan.inner - first, kColumns});
     const T* x = static_cast<const T*>(in) + i / plan.inner * plan.count * plan.inner + first;
-    RunColumns<T, max, last>(x, out + i, plan, columns);
+    using Near = std::conditional_t<sizeof(ComputeType<T>) == 8, int64_t, int32_t>;
+    const bool far = plan.count > std::numeric_limits<Near>::max();
+    (far ? RunColumns<int64_t, T, max, last> : RunColumns<Near, T, max, last>)(x, out + i, plan,
+                                                                               columns);
     i += columns;
   }
 }
