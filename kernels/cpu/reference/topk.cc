@@ -116,19 +116,49 @@ class TopK : public Kernel {
     }
     keep_best();
   }
+  // The same of a k that a sorted list serves best. They are in order.
+  static constexpr int64_t kShortList = 16;
+  static void SelectSorted(const T* in, const TopKPlan& state, Candidate<T>* best) {
+    const auto before = Before<T, kLargest>;
+    int64_t count = 0;
+    for (int64_t j = 0; j < state.dim;) {
+      const int64_t end = std::min(state.dim, j + kBlock);
+      if (count == state.k && state.inner == 1 && end - j == kBlock &&
+          NoneBefore(in + j, best[count - 1].value)) {
+        j = end;
+        continue;
+      }
+      for (; j < end; ++j) {
+        const Candidate<T> candidate = {in[j * state.inner], j};
+        const bool full = count == state.k;
+        // Of equal values the earlier one stays.
+        if (full && (kLargest ? candidate.value <= best[count - 1].value
+                              : candidate.value >= best[count - 1].value))
+          continue;
+        if (full && !before(candidate, best[count - 1])) continue;
+        int64_t place = full ? count - 1 : count++;
+        for (; place > 0 && before(candidate, best[place - 1]); --place)
+          best[place] = best[place - 1];
+        best[place] = candidate;
+      }
+    }
+  }
   static void SelectLine(const RunContext& context, const TopKPlan& state, int64_t line,
                          Candidate<T>* candidates) {
     const int64_t o = line / state.inner, i = line % state.inner;
     const T* in = context.in<T>(0) + o * state.dim * state.inner + i;
     const auto before = Before<T, kLargest>;
-    if (state.k * 8 < state.dim) {
+    const bool few = state.k * 8 < state.dim, sorted = few && state.k <= kShortList;
+    if (sorted) {
+      SelectSorted(in, state, candidates);
+    } else if (few) {
       SelectFew(in, state, candidates);
     } else {
       for (int64_t j = 0; j < state.dim; ++j) candidates[j] = {in[j * state.inner], j};
       if (state.k < state.dim)
         std::nth_element(candidates, candidates + state.k - 1, candidates + state.dim, before);
     }
-    std::sort(candidates, candidates + state.k, before);
+    if (!sorted) std::sort(candidates, candidates + state.k, before);
     const int64_t first = o * state.k * state.inner + i;
     for (int64_t j = 0; j < state.k; ++j) {
       const int64_t at = first + j * state.inner;
