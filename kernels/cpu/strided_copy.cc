@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "kernels/cpu/elements.h"
+#include "kernels/cpu/simd/transpose.h"
 #include "kernels/cpu/transpose_bytes.h"
 
 namespace onward::kernels::cpu {
@@ -96,44 +97,31 @@ void TransposeScalar(const char* from, char* to, const StridedCopy& copy, int64_
   }
 }
 
-void Transpose4x4(const char* from, int64_t from_stride, char* to, int64_t to_stride) {
-  Lanes a, b, c, d;
-  std::memcpy(&a, from, 16);
-  std::memcpy(&b, from + from_stride, 16);
-  std::memcpy(&c, from + 2 * from_stride, 16);
-  std::memcpy(&d, from + 3 * from_stride, 16);
-  const Lanes ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5);
-  const Lanes ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
-  const Lanes cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5);
-  const Lanes cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
-  const Lanes out[4] = {__builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5),
-                        __builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7),
-                        __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5),
-                        __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7)};
-  for (int64_t i = 0; i < 4; ++i) std::memcpy(to + i * to_stride, &out[i], 16);
+// Few columns: the rows of the destination, one after another.
+template <int64_t kColumns, typename T>
+void Interleave(const char* from, char* to, const StridedCopy& copy, int64_t rows) {
+  for (int64_t r = 0; r < rows; ++r, to += copy.row_to) {
+    for (int64_t c = 0; c < kColumns; ++c) {
+      reinterpret_cast<T*>(to)[c] =
+          *reinterpret_cast<const T*>(from + c * copy.column_from + r * int64_t{sizeof(T)});
+    }
+  }
 }
 
-// One block of up to a cache line of rows; whole 4x4 squares of four-byte elements go by vectors.
+// One block of up to a cache line of rows.
 template <typename T>
 void TransposeBlock(const char* from, char* to, const StridedCopy& copy, int64_t rows) {
-  constexpr int64_t kSize = sizeof(T);
-  if constexpr (kSize == 1) {
+  if (copy.columns == 2) return Interleave<2, T>(from, to, copy, rows);
+  if (copy.columns == 3) return Interleave<3, T>(from, to, copy, rows);
+  if (copy.columns == 4) return Interleave<4, T>(from, to, copy, rows);
+  if constexpr (sizeof(T) == 1) {
     TransposeBytes(reinterpret_cast<const uint8_t*>(from), copy.column_from, copy.columns, rows, 0,
                    reinterpret_cast<uint8_t*>(to), copy.row_to);
-  } else if constexpr (kSize != 4) {
-    TransposeScalar<T>(from, to, copy, rows, copy.columns);
+  } else if constexpr (sizeof(T) == 4) {
+    static const TransposeLoop transpose = kTransposePerTarget.For(VectorTarget())();
+    transpose(from, copy.column_from, copy.columns, rows, to, copy.row_to);
   } else {
-    const int64_t square_rows = rows / 4 * 4, square_columns = copy.columns / 4 * 4;
-    for (int64_t c = 0; c < square_columns; c += 4) {
-      for (int64_t r = 0; r < square_rows; r += 4) {
-        Transpose4x4(from + c * copy.column_from + r * kSize, copy.column_from,
-                     to + r * copy.row_to + c * kSize, copy.row_to);
-      }
-    }
-    TransposeScalar<T>(from + square_columns * copy.column_from, to + square_columns * kSize, copy,
-                       square_rows, copy.columns - square_columns);
-    TransposeScalar<T>(from + square_rows * kSize, to + square_rows * copy.row_to, copy,
-                       rows - square_rows, copy.columns);
+    TransposeScalar<T>(from, to, copy, rows, copy.columns);
   }
 }
 

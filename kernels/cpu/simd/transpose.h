@@ -1,0 +1,16 @@
+// The transposition of a matrix of elements of four bytes, by squares of vectors.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/cpu/targets.h"
+
+namespace onward::kernels::cpu {
+
+// Element (c, r) of `to` is element (r, c) of `from`. Strides are in bytes, between rows.
+using TransposeLoop = void (*)(const char* from, int64_t from_stride, int64_t rows, int64_t columns,
+                               char* to, int64_t to_stride);
+
+ONWARD_PER_TARGET(kVectorLoops, TransposeLoop, Transpose, ())
+
+}  // namespace onward::kernels::cpu
