@@ -1,6 +1,6 @@
-// ConvTranspose over one or two spatial axes in float32: per image, the product of the transposed
+// ConvTranspose over one to three spatial axes in float32: per image, the product of the transposed
 // weights with X gives what every input position adds to every tap; the taps are then summed into
-// the output.
+// the output. Large volumes go slice by slice.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -13,11 +13,17 @@
 namespace onward::kernels::cpu {
 namespace {
 
+constexpr int64_t kMaxProducts = 4 << 20;  // of a volume at once
+
 struct ConvTransposeState {
   GemmPlan plan;  // one batch per group
-  WindowAxis rows, columns;
+  WindowAxis depth, rows, columns;
   int64_t batch, channels, filters, group, taps;
+  int64_t slices;          // of X whose products are made at once
   int64_t x_size, y_size;  // of one channel
+
+  int64_t slice_size() const { return rows.output * columns.output; }
+  int64_t positions() const { return slices * slice_size(); }
 };
 
 class ConvTranspose : public Kernel {
@@ -27,21 +33,26 @@ class ConvTranspose : public Kernel {
 
   absl::Status Bind(BindContext& context) const override {
     ONWARD_ASSIGN_OR_RETURN(const ConvGeometry g, ConvTransposeDims(attributes_, context));
-    if (g.axes.size() > 2) {
+    if (g.axes.size() > 3) {
       return absl::InvalidArgumentError(
           absl::StrCat("X ", DimsString(context.input_dims(0)), " has more axes than declared"));
     }
     context.SetOutput(0, g.output);
     auto* s = context.NewState<ConvTransposeState>();
-    s->rows = g.axes.size() == 2 ? g.axes[0] : WindowAxis{1, 1};
+    const size_t axes = g.axes.size();
+    s->depth = axes == 3 ? g.axes[0] : WindowAxis{1, 1};
+    s->rows = axes >= 2 ? g.axes[axes - 2] : WindowAxis{1, 1};
     s->columns = g.axes.back();
     s->batch = g.batch, s->channels = g.channels, s->filters = g.filters, s->group = g.group;
     s->taps = g.kernel_size();
     s->x_size = g.output_size();
     s->y_size = g.input_size();
-    s->plan = PlanGemm(tiles_, ColumnsLayout::kRows, g.filters / g.group * s->taps, s->x_size,
+    const bool at_once = s->depth.output <= 1 ||
+                         g.filters * s->taps <= kMaxProducts / std::max<int64_t>(1, s->x_size);
+    s->slices = at_once ? s->depth.output : 1;
+    s->plan = PlanGemm(tiles_, ColumnsLayout::kRows, g.filters / g.group * s->taps, s->positions(),
                        g.channels / g.group, g.group, false);
-    const Dims products = {g.filters, s->taps, s->x_size};
+    const Dims products = {g.filters, s->taps, s->positions()};
     ONWARD_ASSIGN_OR_RETURN(const int64_t bytes, CheckedByteSize(DType::kFloat32, products));
     context.SetScratch(bytes + context.num_workers() * s->plan.scratch *
                                    static_cast<int64_t>(sizeof(float)));
@@ -50,22 +61,27 @@ class ConvTranspose : public Kernel {
 
   absl::Status Run(RunContext& context) const override {
     const auto& s = context.state<ConvTransposeState>();
+    const int64_t grain = std::max<int64_t>(1, 16 * 1024 / (s.taps * s.positions() + s.y_size + 1));
     for (int64_t image = 0; image < s.batch; ++image) {
-      Multiply(context, s, image);
-      const int64_t grain = std::max<int64_t>(1, 16 * 1024 / (s.taps * s.x_size + s.y_size + 1));
-      context.ParallelFor(s.filters, grain, [&](int64_t begin, int64_t end) {
-        for (int64_t filter = begin; filter < end; ++filter) SumTaps(context, s, image, filter);
-      });
+      for (int64_t slice = 0; slice == 0 || slice < s.depth.output; slice += s.slices) {
+        Multiply(context, s, image, slice);
+        context.ParallelFor(s.filters, grain, [&](int64_t begin, int64_t end) {
+          for (int64_t filter = begin; filter < end; ++filter)
+            SumTaps(context, s, image, slice, filter);
+        });
+        if (s.slices == 0) break;
+      }
     }
     return absl::OkStatus();
   }
 
  private:
-  // products[filter][tap][position of X]
-  void Multiply(const RunContext& context, const ConvTransposeState& s, int64_t image) const {
+  // products[filter][tap][position of X], of slices from `slice` on.
+  void Multiply(const RunContext& context, const ConvTransposeState& s, int64_t image,
+                int64_t slice) const {
     const int64_t channels = s.channels / s.group, rows = s.filters / s.group * s.taps;
     float* products = context.scratch<float>();
-    float* scratch = products + s.filters * s.taps * s.x_size;
+    float* scratch = products + s.filters * s.taps * s.positions();
     context.ParallelForWorkers(
         s.plan.chunks(), s.plan.grain, [&](int worker, int64_t begin, int64_t end) {
           for (int64_t chunk = begin; chunk < end; ++chunk) {
@@ -75,10 +91,11 @@ class ConvTranspose : public Kernel {
                      group * channels * rows;
             args.a_row = weights_.empty() ? 1 : channels;
             args.a_k = weights_.empty() ? rows : 1;
-            args.b = context.in<float>(0) + (image * s.channels + group * channels) * s.x_size;
+            args.b = context.in<float>(0) + (image * s.channels + group * channels) * s.x_size +
+                     slice * s.slice_size();
             args.b_stride = s.x_size;
-            args.c = products + group * rows * s.x_size;
-            args.c_row = s.x_size;
+            args.c = products + group * rows * s.positions();
+            args.c_row = s.positions();
             RunGemmChunk(tiles_, s.plan, args, chunk % s.plan.chunks_per_batch(),
                          scratch + worker * s.plan.scratch);
           }
@@ -86,14 +103,28 @@ class ConvTranspose : public Kernel {
   }
 
   static void SumTaps(const RunContext& context, const ConvTransposeState& s, int64_t image,
-                      int64_t filter) {
-    const float* products = context.scratch<float>() + filter * s.taps * s.x_size;
+                      int64_t slice, int64_t filter) {
+    const float* products = context.scratch<float>() + filter * s.taps * s.positions();
     float* y = context.out<float>(0) + (image * s.filters + filter) * s.y_size;
-    std::fill_n(y, s.y_size, context.has_input(2) ? context.in<float>(2)[filter] : 0.0f);
+    if (slice == 0)
+      std::fill_n(y, s.y_size, context.has_input(2) ? context.in<float>(2)[filter] : 0.0f);
+    const int64_t y_slice = s.rows.input * s.columns.input,
+                  slice_taps = s.rows.kernel * s.columns.kernel;
+    for (int64_t k = 0; k < s.depth.kernel; ++k) {
+      int64_t begin, end;
+      OutputsOfTap(s.depth, k, &begin, &end);
+      for (int64_t z = std::max(begin, slice); z < std::min(end, slice + s.slices); ++z) {
+        SumTapsOfSlice(s, products + k * slice_taps * s.positions() + (z - slice) * s.slice_size(),
+                       y + (s.depth.start(z) + k * s.depth.dilation) * y_slice);
+      }
+    }
+  }
+
+  static void SumTapsOfSlice(const ConvTransposeState& s, const float* products, float* y) {
     for (int64_t k = 0; k < s.rows.kernel; ++k) {
       int64_t row_begin, row_end;
       OutputsOfTap(s.rows, k, &row_begin, &row_end);
-      for (int64_t l = 0; l < s.columns.kernel; ++l, products += s.x_size) {
+      for (int64_t l = 0; l < s.columns.kernel; ++l, products += s.positions()) {
         int64_t begin, end;
         OutputsOfTap(s.columns, l, &begin, &end);
         for (int64_t i = row_begin; i < row_end; ++i) {
@@ -136,8 +167,8 @@ absl::StatusOr<Tensor> TransposeWeights(const Tensor& w, int64_t group) {
 absl::StatusOr<std::unique_ptr<Kernel>> MakeWithTiles(const NodeSpec& spec,
                                                       const GemmTileKernels& tiles) {
   const auto& shape = spec.input_type(0).shape;
-  if (!shape.has_value() || shape->size() > 4)
-    return absl::UnimplementedError("one or two spatial axes, known when the kernel is made");
+  if (!shape.has_value() || shape->size() > 5)
+    return absl::UnimplementedError("one to three spatial axes, known when the kernel is made");
   ONWARD_ASSIGN_OR_RETURN(ConvTransposeAttributes attributes, ConvTransposeAttributes::Parse(spec));
   if (spec.only_asks()) return nullptr;
   Tensor weights;
