@@ -1,4 +1,4 @@
-// RNN, GRU and LSTM in float32 with the default activations. X is projected by
+// RNN, GRU and LSTM in float32 with the default activations, RNN also with Relu. X is projected by
 // one product for all steps and directions; a step is one loop over blocks of hidden units, each of
 // which multiplies the state by its gates' columns of R and applies the cell. Weights are packed so
 // that the gates of a block stand side by side: [direction][block][gate][unit]; constant ones once,
@@ -298,14 +298,19 @@ class Recurrent : public Kernel {
       Multiply(s, step, block, 0, a_.gates(), step.h, step.h_pairs, row, rows, sums);
       if (context.has_output(kGates)) StoreGates(context, s, step, block, row, rows, sums);
       GateBlock b = BlockOf(s, step, block, row, rows, a_.gates(), sums);
+      const auto direction = static_cast<size_t>(block / s.blocks);
       alignas(64) float x[kMaxTileRows * kMaxTileCols];
       if (b.x != nullptr && step.states.has_lens()) GatherCandidates(s, step, block, row, x, b);
-      (a_.op == RecurrentOp::kRnn    ? gates_.rnn
-       : a_.op == RecurrentOp::kLstm ? gates_.lstm
-                                     : gates_.gru_linear)(b);
+      CellLoop(direction)(b);
       PackBlock(s, step.h_next, block, row, rows, step.h_pairs_next);
       StoreOutput(context, s, step, block, row, rows);
     });
+  }
+
+  void (*CellLoop(size_t direction) const)(const GateBlock&) {
+    if (a_.op == RecurrentOp::kLstm) return gates_.lstm;
+    if (a_.op == RecurrentOp::kGru) return gates_.gru_linear;
+    return a_.activations[direction].kind == GateFunction::kRelu ? gates_.rnn_relu : gates_.rnn;
   }
 
   void StoreGates(const RunContext& context, const RecurrentState& s, const Step& step,
@@ -381,12 +386,13 @@ class Recurrent : public Kernel {
   Tensor constant_;
 };
 
-bool DefaultActivations(const RecurrentAttributes& a) {
+bool HasLoops(const RecurrentAttributes& a) {
   for (size_t i = 0; i < a.activations.size(); ++i) {
     const bool first = i % static_cast<size_t>(a.functions()) == 0;
     const GateFunction expected =
         first && a.op != RecurrentOp::kRnn ? GateFunction::kSigmoid : GateFunction::kTanh;
-    if (a.activations[i].kind != expected) return false;
+    const bool relu = a.op == RecurrentOp::kRnn && a.activations[i].kind == GateFunction::kRelu;
+    if (a.activations[i].kind != expected && !relu) return false;
   }
   return a.clip == std::numeric_limits<float>::infinity() && !a.input_forget;
 }
@@ -395,9 +401,9 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeWithTiles(const NodeSpec& spec, Recu
                                                       const GemmTileKernels& tiles) {
   if (spec.input_dtype(0) != DType::kFloat32) return absl::UnimplementedError("float32 only");
   ONWARD_ASSIGN_OR_RETURN(RecurrentAttributes attributes, RecurrentAttributes::Parse(spec, op));
-  if (!DefaultActivations(attributes) || spec.has_input(7)) {
+  if (!HasLoops(attributes) || spec.has_input(7)) {
     return absl::UnimplementedError(
-        "default activations only, without clip, input_forget and peepholes");
+        "default activations and an RNN's Relu only, without clip, input_forget and peepholes");
   }
   if (spec.only_asks()) return nullptr;
   ONWARD_ASSIGN_OR_RETURN(Tensor packed, PackConstants(spec, attributes, tiles));

@@ -39,8 +39,9 @@ struct LstmGradientRow {
 
 // With f = sigmoid and g = h = tanh, the standard's defaults.
 struct GateKernels {
-  void (*rnn)(const GateBlock& block);   // h_next = tanh(sums)
-  void (*lstm)(const GateBlock& block);  // sums: i o f c; updates c, writes h_next
+  void (*rnn)(const GateBlock& block);       // h_next = tanh(sums)
+  void (*rnn_relu)(const GateBlock& block);  // h_next = relu(sums)
+  void (*lstm)(const GateBlock& block);      // sums: i o f c; updates c, writes h_next
   // sums: z r h; h_next = (1 - z) tanh(x + r h) + z h
   void (*gru_linear)(const GateBlock& block);
   void (*gru_reset)(const GateBlock& block);      // sums: z r; update = z, h_next = r h

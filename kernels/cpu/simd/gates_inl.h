@@ -20,6 +20,11 @@ inline void RnnGates(const GateBlock& b) {
                       ONWARD_LAMBDA_INLINE { Store(b.h_next + at, Tanh(Load(sums))); });
 }
 
+inline void RnnReluGates(const GateBlock& b) {
+  ForEachUnits(b, [&](const float* sums, int64_t at, int64_t)
+                      ONWARD_LAMBDA_INLINE { Store(b.h_next + at, Max(Vec{}, Load(sums))); });
+}
+
 inline void LstmGates(const GateBlock& b) {
   const int n = b.units;
   ForEachUnits(b, [&](const float* sums, int64_t at, int64_t) ONWARD_LAMBDA_INLINE {
@@ -94,9 +99,9 @@ inline void LstmGradient(const LstmGradientRow& row) {
 }
 
 const GateKernels& Gates() {
-  static constexpr GateKernels kKernels = {RnnGates,      LstmGates,         GruLinearGates,
-                                           GruResetGates, GruCandidateGates, LstmCells,
-                                           LstmGradient};
+  static constexpr GateKernels kKernels = {RnnGates,       RnnReluGates,  LstmGates,
+                                           GruLinearGates, GruResetGates, GruCandidateGates,
+                                           LstmCells,      LstmGradient};
   return kKernels;
 }
 

@@ -23,6 +23,7 @@ struct Sizes {
   std::vector<int32_t> lens = {};   // empty: all sequences have `steps`
   bool pairs = true;                // products round the state
   bool keeps_gates = false;         // onward.LstmWithGates
+  bool relu = false;                // of an RNN, in its last direction
 
   int64_t length(int64_t n) const { return lens.empty() ? steps : lens[static_cast<size_t>(n)]; }
 };
@@ -78,6 +79,8 @@ void RunSequence(const Sizes& s, int64_t d, int64_t n, const std::vector<Tensor>
         sum(2, u, [&](int64_t k) { return reset[k]; });
         next[u] = std::tanh(x[2] + r[2]);
         next[u] += Sigmoid(x[0] + r[0]) * (h[u] - next[u]);
+      } else if (s.relu && d + 1 == s.directions) {
+        next[u] = std::max(0.0, x[0] + r[0]);
       } else {
         next[u] = Next(s.op, x, r, h[u], c[u]);
       }
@@ -100,6 +103,11 @@ OpCase RandomCase(const Sizes& s, std::mt19937& random) {
                    {"direction", std::string(s.directions == 2 ? "bidirectional" : "forward")}};
   if (s.op == "GRU")
     op.attributes.Set("linear_before_reset", static_cast<int64_t>(s.linear_before_reset));
+  if (s.relu) {
+    std::vector<std::string> activations(static_cast<size_t>(s.directions), "Tanh");
+    activations.back() = "Relu";
+    op.attributes.Set("activations", activations);
+  }
   const int64_t rows = s.gates * s.hidden;
   const Dims state = {s.directions, s.batch, s.hidden};
   op.inputs = {RandomBFloats({s.steps, s.batch, s.input}, random),
@@ -165,6 +173,19 @@ TEST(RecurrentKernels, LstmsKeepTheirGates) {
     OpCase c = RandomCase(s, random);
     c.rtol = c.atol = 2e-5;
     EXPECT_GT(ExpectFastKernels(c, kWeights), 1);
+  }
+}
+
+TEST(RecurrentKernels, RnnsWithRelu) {
+  std::mt19937 random(45);
+  std::uniform_int_distribution<int64_t> steps(1, 6), batch(1, 30), size(1, 70);
+  for (int i = 0; i < 20; ++i) {
+    Sizes s = {"RNN", 1, steps(random), batch(random), size(random), size(random), i % 2 + 1};
+    s.relu = true;
+    s.pairs = false;
+    OpCase c = RandomCase(s, random);
+    c.rtol = c.atol = 1e-4;
+    EXPECT_GT(ExpectFastKernels(c, 0b1110), 1);
   }
 }
 
