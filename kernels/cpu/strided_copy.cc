@@ -12,8 +12,9 @@ namespace onward::kernels::cpu {
 namespace {
 
 constexpr int64_t kTileBytes = 1 << 16;
-constexpr int64_t kGrainBytes = 1 << 17;
+constexpr int64_t kGrainBytes = 1 << 17, kGrainElements = 1 << 14;
 constexpr int64_t kLeastSquare = 4;  // shorter runs are not worth transposing
+constexpr int64_t kManyColumns = 64, kPieceBytes = 1 << 13;
 
 struct Axis {
   int64_t dim, from, to;
@@ -89,21 +90,22 @@ void CopyStrided(const char* from, char* to, const StridedCopy& copy, int64_t ro
 template <typename T>
 void TransposeScalar(const char* from, char* to, const StridedCopy& copy, int64_t rows,
                      int64_t columns) {
+  const int64_t row_to = copy.row_to;
   for (int64_t c = 0; c < columns; ++c) {
     const T* source = reinterpret_cast<const T*>(from + c * copy.column_from);
     char* target = to + c * static_cast<int64_t>(sizeof(T));
-    for (int64_t r = 0; r < rows; ++r, target += copy.row_to)
-      *reinterpret_cast<T*>(target) = source[r];
+    for (int64_t r = 0; r < rows; ++r, target += row_to) *reinterpret_cast<T*>(target) = source[r];
   }
 }
 
 // Few columns: the rows of the destination, one after another.
 template <int64_t kColumns, typename T>
 void Interleave(const char* from, char* to, const StridedCopy& copy, int64_t rows) {
-  for (int64_t r = 0; r < rows; ++r, to += copy.row_to) {
+  const int64_t row_to = copy.row_to, column_from = copy.column_from;
+  for (int64_t r = 0; r < rows; ++r, to += row_to) {
     for (int64_t c = 0; c < kColumns; ++c) {
       reinterpret_cast<T*>(to)[c] =
-          *reinterpret_cast<const T*>(from + c * copy.column_from + r * int64_t{sizeof(T)});
+          *reinterpret_cast<const T*>(from + c * column_from + r * int64_t{sizeof(T)});
     }
   }
 }
@@ -117,9 +119,10 @@ void TransposeBlock(const char* from, char* to, const StridedCopy& copy, int64_t
   if constexpr (sizeof(T) == 1) {
     TransposeBytes(reinterpret_cast<const uint8_t*>(from), copy.column_from, copy.columns, rows, 0,
                    reinterpret_cast<uint8_t*>(to), copy.row_to);
-  } else if constexpr (sizeof(T) == 4) {
-    static const TransposeLoop transpose = kTransposePerTarget.For(VectorTarget())();
-    transpose(from, copy.column_from, copy.columns, rows, to, copy.row_to);
+  } else if constexpr (sizeof(T) == 2 || sizeof(T) == 4) {
+    static const TransposeLoops& loops = kTransposePerTarget.For(VectorTarget())();
+    (sizeof(T) == 2 ? loops.of_two_bytes : loops.of_four_bytes)(
+        from, copy.column_from, copy.columns, rows, to, copy.row_to);
   } else {
     TransposeScalar<T>(from, to, copy, rows, copy.columns);
   }
@@ -134,23 +137,45 @@ void CopyTransposed(const char* from, char* to, const StridedCopy& copy, int64_t
   }
 }
 
+// A few rows, each contiguous in the destination, whose elements stand side by side in the source.
+template <typename T>
+void CopyFewRows(const char* from, char* to, const StridedCopy& copy, int64_t rows) {
+  constexpr int64_t kSize = sizeof(T);
+  // Locals: stores of bytes could change the members of `copy`.
+  const int64_t columns = copy.columns, column_from = copy.column_from, row_to = copy.row_to;
+  const auto take = [=]<int64_t kRows>(std::integral_constant<int64_t, kRows>) {
+    const char* source = from;
+    for (int64_t c = 0; c < columns; ++c, source += column_from) {
+      for (int64_t r = 0; r < kRows; ++r) {
+        reinterpret_cast<T*>(to + r * row_to)[c] = *reinterpret_cast<const T*>(source + r * kSize);
+      }
+    }
+  };
+  if (rows == 2) return take(std::integral_constant<int64_t, 2>());
+  if (rows == 3) return take(std::integral_constant<int64_t, 3>());
+  CopyStrided<T>(from, to, copy, rows);
+}
+
 struct InnerLoops {
-  StridedCopy::Inner strided, transposed;
+  StridedCopy::Inner strided, transposed, few_rows;
 };
 
+template <typename T>
+constexpr InnerLoops kLoopsOf = {CopyStrided<T>, CopyTransposed<T>, CopyFewRows<T>};
+
 InnerLoops LoopsOf(bool is_string, int64_t size) {
-  if (is_string) return {CopyStrided<std::string>, CopyTransposed<std::string>};
+  if (is_string) return kLoopsOf<std::string>;
   switch (size) {
     case 1:
-      return {CopyStrided<Chunk<1>>, CopyTransposed<Chunk<1>>};
+      return kLoopsOf<Chunk<1>>;
     case 2:
-      return {CopyStrided<Chunk<2>>, CopyTransposed<Chunk<2>>};
+      return kLoopsOf<Chunk<2>>;
     case 4:
-      return {CopyStrided<Chunk<4>>, CopyTransposed<Chunk<4>>};
+      return kLoopsOf<Chunk<4>>;
     case 8:
-      return {CopyStrided<Chunk<8>>, CopyTransposed<Chunk<8>>};
+      return kLoopsOf<Chunk<8>>;
     default:
-      return {CopyStrided<Chunk<16>>, CopyTransposed<Chunk<16>>};
+      return kLoopsOf<Chunk<16>>;
   }
 }
 
@@ -179,6 +204,19 @@ int64_t WidenElement(int64_t size, Axes& axes) {
   return bytes;
 }
 
+void SetRows(const Axis& row, StridedCopy& copy) {
+  copy.rows = row.dim, copy.row_from = row.from, copy.row_to = row.to;
+}
+
+// Cuts the columns into pieces for threads to share, where a size divides them.
+void SplitColumns(int64_t size, StridedCopy& copy, Axes& axes) {
+  int64_t piece = std::min(copy.columns, kPieceBytes / size);
+  while (copy.columns % piece != 0) --piece;
+  if (piece == copy.columns || piece * size < kPieceBytes / 16) return;
+  axes.push_back({copy.columns / piece, copy.column_from * piece, copy.column_to * piece});
+  copy.columns = piece;
+}
+
 void ChooseLoops(bool is_string, int64_t size, Axes& axes, StridedCopy& copy) {
   const Axis last = axes.back();
   const InnerLoops loops = LoopsOf(is_string, size);
@@ -200,15 +238,20 @@ void ChooseLoops(bool is_string, int64_t size, Axes& axes, StridedCopy& copy) {
     if (last.to == size && last.from != size && last.from != 0) {
       const auto contiguous = std::find_if(axes.begin(), axes.end(),
                                            [size](const Axis& axis) { return axis.from == size; });
-      if (contiguous != axes.end() && contiguous->dim >= kLeastSquare) {
-        chosen = contiguous;
-        copy.inner = loops.transposed;
+      const bool few = contiguous != axes.end() && contiguous->dim < kLeastSquare;
+      if (contiguous != axes.end() && (!few || last.dim >= kManyColumns)) {
+        copy.inner = few ? loops.few_rows : loops.transposed;
+        row = *contiguous;
+        axes.erase(contiguous);
+        if (few) SplitColumns(size, copy, axes);
+        SetRows(row, copy);
+        return;
       }
     }
     row = *chosen;
     axes.erase(chosen);
   }
-  copy.rows = row.dim, copy.row_from = row.from, copy.row_to = row.to;
+  SetRows(row, copy);
 }
 
 }  // namespace
@@ -225,13 +268,16 @@ StridedCopy PlanStridedCopy(BindContext& context, DType dtype, DimsView dims, Di
   ChooseLoops(is_string, size, axes, copy);
   const int64_t row_bytes = copy.inner == CopyRows ? copy.columns : copy.columns * size;
   // The blocks of a transposition stay whole: cache lines of rows.
-  const bool transposes = copy.inner == LoopsOf(is_string, size).transposed;
+  const InnerLoops loops = LoopsOf(is_string, size);
+  const bool transposes = copy.inner == loops.transposed;
   copy.tile =
       std::max<int64_t>(transposes ? std::max<int64_t>(4, 64 / size) : 1, kTileBytes / row_bytes);
   if (copy.tile > 64) copy.tile = copy.tile / 64 * 64;
   copy.tile = std::min(copy.tile, copy.rows);
   copy.units = (copy.rows + copy.tile - 1) / copy.tile;
-  copy.grain = std::max<int64_t>(1, kGrainBytes / (copy.tile * row_bytes));
+  const int64_t grain_bytes =
+      copy.inner == loops.few_rows ? std::min(kGrainBytes, kGrainElements * size) : kGrainBytes;
+  copy.grain = std::max<int64_t>(1, grain_bytes / (copy.tile * row_bytes));
   if (axes.empty()) return copy;
   copy.outer_rank = static_cast<int64_t>(axes.size());
   int64_t* numbers = context.NewArray<int64_t>(3 * copy.outer_rank);

@@ -1,4 +1,4 @@
-// The transposition of a matrix of elements of four bytes, by squares of vectors.
+// The transposition of a matrix of elements of two or four bytes, by squares of vectors.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,10 @@ namespace onward::kernels::cpu {
 using TransposeLoop = void (*)(const char* from, int64_t from_stride, int64_t rows, int64_t columns,
                                char* to, int64_t to_stride);
 
-ONWARD_PER_TARGET(kVectorLoops, TransposeLoop, Transpose, ())
+struct TransposeLoops {
+  TransposeLoop of_two_bytes, of_four_bytes;
+};
+
+ONWARD_PER_TARGET(kVectorLoops, const TransposeLoops&, Transpose, ())
 
 }  // namespace onward::kernels::cpu

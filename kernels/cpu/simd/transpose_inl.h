@@ -30,25 +30,74 @@ ONWARD_INLINE void TransposeSquare(const char* from, int64_t from_stride, char* 
   for (int i = 0; i < kLanes; ++i) __builtin_memcpy(to + i * to_stride, &square[i], sizeof(Vec));
 }
 
-void TransposeMatrix(const char* from, int64_t from_stride, int64_t rows, int64_t columns, char* to,
-                     int64_t to_stride) {
-  constexpr int64_t kSide = 4 * kLanes;  // bytes
+void TransposeFours(const char* from, int64_t from_stride, int64_t rows, int64_t columns, char* to,
+                    int64_t to_stride) {
   for (int64_t r = 0; r < rows; r += kLanes) {
     const int count = static_cast<int>(rows - r < kLanes ? rows - r : kLanes);
     const char* line = from + r * from_stride;
     char* column = to + r * 4;
     int64_t c = 0;
     if (count == kLanes) {
-      for (; c + kLanes <= columns; c += kLanes, line += kSide, column += kLanes * to_stride)
-        TransposeSquare(line, from_stride, column, to_stride);
+      for (; c + kLanes <= columns; c += kLanes)
+        TransposeSquare(line + c * 4, from_stride, column + c * to_stride, to_stride);
     }
-    for (; c < columns; c += kLanes, line += kSide, column += kLanes * to_stride) {
+    for (; c < columns; c += kLanes) {
       const int left = static_cast<int>(columns - c < kLanes ? columns - c : kLanes);
-      TransposeEdge(line, from_stride, count, left, column, to_stride);
+      TransposeEdge(line + c * 4, from_stride, count, left, column + c * to_stride, to_stride);
     }
   }
 }
 
-TransposeLoop Transpose() { return TransposeMatrix; }
+// A square of pairs: of two neighbouring rows the elements of even columns, or of odd ones, make
+// one row of words, which are then transposed.
+template <bool kOdd>
+ONWARD_INLINE void TransposePairs(const char* from, int64_t from_stride, char* to,
+                                  int64_t to_stride) {
+  Vec square[kLanes];
+  ONWARD_UNROLL
+  for (int i = 0; i < kLanes; ++i) {
+    UVec upper, lower;
+    __builtin_memcpy(&upper, from + 2 * i * from_stride, sizeof(UVec));
+    __builtin_memcpy(&lower, from + (2 * i + 1) * from_stride, sizeof(UVec));
+    square[i] = reinterpret_cast<Vec>(kOdd ? (upper >> 16) | (lower & 0xffff0000u)
+                                           : (upper & 0xffffu) | (lower << 16));
+  }
+  Transpose(square);
+  ONWARD_UNROLL
+  for (int i = 0; i < kLanes; ++i) {
+    __builtin_memcpy(to + (2 * i + (kOdd ? 1 : 0)) * to_stride, &square[i], sizeof(Vec));
+  }
+}
+
+ONWARD_INLINE void TransposeEach(const char* from, int64_t from_stride, int64_t rows,
+                                 int64_t columns, char* to, int64_t to_stride) {
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t c = 0; c < columns; ++c)
+      __builtin_memcpy(to + c * to_stride + r * 2, from + r * from_stride + c * 2, 2);
+  }
+}
+
+void TransposeTwos(const char* from, int64_t from_stride, int64_t rows, int64_t columns, char* to,
+                   int64_t to_stride) {
+  constexpr int64_t kSide = 2 * kLanes;
+  const int64_t whole_rows = rows / kSide * kSide, whole_columns = columns / kSide * kSide;
+  for (int64_t r = 0; r < whole_rows; r += kSide) {
+    for (int64_t c = 0; c < whole_columns; c += kSide) {
+      const char* corner = from + r * from_stride + c * 2;
+      char* at = to + c * to_stride + r * 2;
+      TransposePairs<false>(corner, from_stride, at, to_stride);
+      TransposePairs<true>(corner, from_stride, at, to_stride);
+    }
+  }
+  TransposeEach(from + whole_columns * 2, from_stride, whole_rows, columns - whole_columns,
+                to + whole_columns * to_stride, to_stride);
+  TransposeEach(from + whole_rows * from_stride, from_stride, rows - whole_rows, columns,
+                to + whole_rows * 2, to_stride);
+}
+
+const TransposeLoops& Transpose() {
+  static constexpr TransposeLoops kLoops = {TransposeTwos, TransposeFours};
+  return kLoops;
+}
 
 }  // namespace onward::kernels::cpu::ONWARD_TARGET
