@@ -2,6 +2,7 @@
 // bilinearly and zero outside, times a mask.
 #include "kernels/bind/deform_conv.h"
 
+#include <cmath>
 #include <utility>
 
 #include "kernels/cpu/kernel_list.h"
@@ -33,11 +34,7 @@ class DeformConv : public Kernel {
           PackRows(from, depth_all, 1, rows, depth, kTileDepth, to);
         },
         [&](int64_t batch, int64_t p, int64_t depth, int64_t column, int64_t columns, Acc* to) {
-          const int64_t first = batch % s.group * (s.channels / s.group);
-          for (int64_t q = p; q < p + depth; ++q, to += kTileColumns) {
-            PackRow(context, s, batch / s.group, first + q / s.kernel_size, q % s.kernel_size,
-                    column, columns, to);
-          }
+          PackColumns(context, s, batch, p, depth, column, columns, to);
         },
         [&](int64_t batch, int64_t row, int64_t column, int64_t columns, const Acc* sums) {
           T* to = y + (batch * filters + row) * s.positions + column;
@@ -49,13 +46,40 @@ class DeformConv : public Kernel {
   }
 
  private:
-  // What tap `tap` of channel `channel` reads for the output positions [column, column + columns).
-  void PackRow(const RunContext& context, const DeformConvPlan& s, int64_t image, int64_t channel,
-               int64_t tap, int64_t column, int64_t columns, Acc* to) const {
+  // Rows [p, p + depth) of the (channel, tap) matrix of a group for the output positions [column,
+  // column + columns). The channels that share offsets read the same places.
+  static void PackColumns(const RunContext& context, const DeformConvPlan& s, int64_t batch,
+                          int64_t p, int64_t depth, int64_t column, int64_t columns, Acc* to) {
+    const int64_t image = batch / s.group, size = s.axes[0].input * s.axes[1].input,
+                  first = batch % s.group * (s.channels / s.group);
+    Places places;
+    for (int64_t tap = p; tap < p + std::min(depth, s.kernel_size); ++tap) {
+      int64_t found = -1;  // the group of offsets that `places` are of
+      for (int64_t q = tap; q < p + depth; q += s.kernel_size) {
+        const int64_t channel = first + q / s.kernel_size,
+                      offsets = channel / (s.channels / s.offset_group);
+        if (offsets != std::exchange(found, offsets)) {
+          FindPlaces(context, s, (image * s.offset_group + offsets) * s.kernel_size,
+                     q % s.kernel_size, column, columns, places);
+        }
+        const T* x = context.in<T>(0) + (image * s.channels + channel) * size;
+        for (int64_t j = 0; j < columns; ++j)
+          to[(q - p) * kTileColumns + j] = SampleAt(x, places[j]);
+      }
+    }
+  }
+
+  // Between which elements of an image one tap reads for one output; those outside are -1.
+  struct Place {
+    int64_t corners[4];
+    Acc down, right, mask;
+  };
+  using Places = Place[kTileColumns];
+
+  static void FindPlaces(const RunContext& context, const DeformConvPlan& s, int64_t first_row,
+                         int64_t tap, int64_t column, int64_t columns, Places& places) {
     const WindowAxis &rows = s.axes[0], &cols = s.axes[1];
-    const T* x = context.in<T>(0) + (image * s.channels + channel) * rows.input * cols.input;
-    const int64_t group = channel / (s.channels / s.offset_group);
-    const int64_t row = (image * s.offset_group + group) * s.kernel_size + tap;
+    const int64_t row = first_row + tap;
     const T* down = context.in<T>(2) + 2 * row * s.positions;
     const T* right = down + s.positions;
     const T* mask = context.has_input(4) ? context.in<T>(4) + row * s.positions : nullptr;
@@ -67,11 +91,37 @@ class DeformConv : public Kernel {
                          static_cast<Acc>(down[position]);
       const Acc at_column = static_cast<Acc>(cols.start(position % cols.output) + tap_column) +
                             static_cast<Acc>(right[position]);
-      to[j] = SampleImage(rows.input, cols.input, at_row, at_column, [&](int64_t r, int64_t c) {
-        return static_cast<Acc>(x[r * cols.input + c]);
-      });
-      if (mask != nullptr) to[j] *= static_cast<Acc>(mask[position]);
+      places[j] = PlaceOf(rows.input, cols.input, at_row, at_column);
+      places[j].mask = mask == nullptr ? Acc(1) : static_cast<Acc>(mask[position]);
     }
+  }
+
+  static Place PlaceOf(int64_t height, int64_t width, Acc row, Acc column) {
+    Place place = {{-1, -1, -1, -1}, 0, 0, 1};
+    // Also rejects NaN.
+    if (!(row > -1 && row < static_cast<Acc>(height) && column > -1 &&
+          column < static_cast<Acc>(width)))
+      return place;
+    const auto top = static_cast<int64_t>(std::floor(row)),
+               left = static_cast<int64_t>(std::floor(column));
+    place.down = row - static_cast<Acc>(top), place.right = column - static_cast<Acc>(left);
+    for (int64_t corner = 0; corner < 4; ++corner) {
+      const int64_t r = top + corner / 2, c = left + corner % 2;
+      if (r >= 0 && r < height && c >= 0 && c < width) place.corners[corner] = r * width + c;
+    }
+    return place;
+  }
+
+  static Acc SampleAt(const T* image, const Place& place) {
+    Acc values[4];
+    for (int corner = 0; corner < 4; ++corner) {
+      const int64_t at = place.corners[corner];
+      values[corner] = at < 0 ? Acc(0) : static_cast<Acc>(image[at]);
+    }
+    const Acc left = 1 - place.right;
+    return ((1 - place.down) * (left * values[0] + place.right * values[1]) +
+            place.down * (left * values[2] + place.right * values[3])) *
+           place.mask;
   }
 
   DeformConvAttributes attributes_;
