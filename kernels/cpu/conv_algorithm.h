@@ -58,6 +58,13 @@ std::unique_ptr<ConvAlgorithm> DirectProducts(const GemmTileKernels& tiles,
 // Returns whether DirectProducts computes the convolution, and in less time than ConvProducts.
 bool PrefersDirect(const GemmTileKernels& tiles, const ConvGeometry& geometry);
 
+// Products of rows of pixels along the vectors and few filters (few_filters_conv.cc); w [filters,
+// channels of a group, taps...].
+std::unique_ptr<ConvAlgorithm> FewFilterProducts(const GemmTileKernels& tiles,
+                                                 ActivationSpec activation, Tensor w);
+// Returns whether FewFilterProducts computes the convolution in less time than other ways.
+bool PrefersFewFilters(const GemmTileKernels& tiles, const ConvGeometry& geometry);
+
 // A kernel that computes convolutions of any size in one way.
 std::unique_ptr<Kernel> ConvKernel(ConvAttributes attributes,
                                    std::unique_ptr<ConvAlgorithm> algorithm);

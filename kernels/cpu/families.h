@@ -27,6 +27,7 @@ KernelList DepthwiseConvKernels();
 KernelList PointwiseDepthwiseConvKernels();
 KernelList DilatedConvKernels();
 KernelList DirectConvKernels();
+KernelList FewFiltersConvKernels();
 KernelList DepthwiseGradientKernels();
 KernelList EinsumKernels();
 KernelList LossKernels();

@@ -20,6 +20,7 @@ const std::vector<KernelEntry>& CpuKernels() {
         cpu::SizedConvKernels,
         cpu::WinogradConvKernels,
         cpu::DilatedConvKernels,
+        cpu::FewFiltersConvKernels,
         cpu::DirectConvKernels,
         cpu::ConvKernels,
         cpu::ConvVolumeKernels,

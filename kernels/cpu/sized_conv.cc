@@ -12,7 +12,16 @@
 namespace onward::kernels::cpu {
 namespace {
 
-enum Way { kPixelLanes, kChannelLanes, kDirect, kDilated, kWinograd2, kWinograd4, kNumWays };
+enum Way {
+  kPixelLanes,
+  kChannelLanes,
+  kDirect,
+  kDilated,
+  kFewFilters,
+  kWinograd2,
+  kWinograd4,
+  kNumWays
+};
 
 struct SizedState {
   const ConvAlgorithm* algorithm = nullptr;
@@ -52,6 +61,7 @@ class SizedConv : public Kernel {
       if (m != 0) return m == 2 ? kWinograd2 : kWinograd4;
     }
     if (PrefersDilated(tiles_, g)) return kDilated;
+    if (PrefersFewFilters(tiles_, g)) return kFewFilters;
     if (PrefersDirect(tiles_, g)) return kDirect;
     return ChooseConvForm(tiles_, g) == ConvForm::kChannelLanes ? kChannelLanes : kPixelLanes;
   }
@@ -67,9 +77,10 @@ class SizedConv : public Kernel {
   }
 
   ConvAlgorithmOr MakeAlgorithm(Way way) const {
-    if (way == kDilated || way == kWinograd2 || way == kWinograd4) {
+    if (way == kDilated || way == kFewFilters || way == kWinograd2 || way == kWinograd4) {
       ONWARD_ASSIGN_OR_RETURN(const Tensor w, Filters());
       if (way == kDilated) return DilatedProducts(tiles_, activation_, w);
+      if (way == kFewFilters) return FewFilterProducts(tiles_, activation_, w);
       return WinogradProducts(tiles_, activation_, way == kWinograd2 ? 2 : 4, w);
     }
     ONWARD_ASSIGN_OR_RETURN(Tensor packed, PackedFilters(FormOf(way)));

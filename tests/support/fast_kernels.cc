@@ -87,9 +87,9 @@ int ExpectWinogradKernels(const OpCase& c, uint64_t constants, Precision precisi
   return ExpectKernels(c, constants, precision, IsWinograd);
 }
 
-int ExpectDirectKernels(const OpCase& c, uint64_t constants) {
+int ExpectNamedKernels(const OpCase& c, std::string_view part, uint64_t constants) {
   return ExpectKernels(c, constants, Precision::kDefault,
-                       [](std::string_view name) { return name.find("direct_conv") != name.npos; });
+                       [part](std::string_view name) { return name.find(part) != name.npos; });
 }
 
 int ExpectSizedKernels(const OpCase& c, uint64_t constants) {

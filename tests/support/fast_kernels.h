@@ -3,6 +3,7 @@
 
 #include <random>
 #include <string>
+#include <string_view>
 
 #include "kernels/cpu/kernels.h"
 #include "tests/support/kernel_runner.h"
@@ -33,8 +34,8 @@ int ExpectFastKernels(const cases::OpCase& op_case, uint64_t constants = 0,
 int ExpectWinogradKernels(const cases::OpCase& op_case, uint64_t constants,
                           Precision precision = Precision::kDefault);
 
-// The same for direct convolutions alone.
-int ExpectDirectKernels(const cases::OpCase& op_case, uint64_t constants);
+// The same for kernels whose names have `part` alone.
+int ExpectNamedKernels(const cases::OpCase& op_case, std::string_view part, uint64_t constants);
 
 // The same for convolutions of images whose dims the kernel's maker does not know.
 int ExpectSizedKernels(const cases::OpCase& op_case, uint64_t constants);

@@ -12,8 +12,8 @@ namespace onward::kernels {
 namespace {
 
 using cases::OpCase;
-using testing::ExpectDirectKernels;
 using testing::ExpectFastKernels;
+using testing::ExpectNamedKernels;
 using testing::ExpectWinogradKernels;
 using testing::RandomBFloats;
 using testing::RandomFloats;
@@ -114,9 +114,28 @@ TEST(Conv, Direct) {
                         Draw(random, 9, 60), window, Draw(random, 0, 1) != 0, random);
     c.atol = 5e-5;  // sums of up to 500 products from [-1, 1]
     if (seed % 2 == 0) AddResidualAndRelu(c, random);
-    ran += ExpectDirectKernels(c, 2);
+    ran += ExpectNamedKernels(c, "direct_conv", 2);
   }
   EXPECT_GE(ran, 50);
+}
+
+TEST(Conv, FewFilters) {
+  int ran = 0;
+  for (unsigned seed = 0; seed < 80; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    std::mt19937 random(seed);
+    Window window = RandomWindow(random);
+    window.kernel[1] = Draw(random, 2, 5);
+    const int64_t width = seed % 4 == 0 ? Draw(random, 150, 600) : Draw(random, 20, 150);
+    window.stride[1] = Draw(random, 1, 2);
+    OpCase c = ConvCase(Draw(random, 1, 2), Draw(random, 0, 2) ? 1 : Draw(random, 2, 3),
+                        Draw(random, 5, 12), Draw(random, 1, 6), Draw(random, 9, 20), width, window,
+                        Draw(random, 0, 1) != 0, random);
+    c.atol = 5e-5;  // sums of up to 300 products from [-1, 1]
+    if (seed % 2 == 0) AddResidualAndRelu(c, random);
+    ran += ExpectNamedKernels(c, "few_filters", 2);
+  }
+  EXPECT_GE(ran, 80);
 }
 
 // Taps that meet only padding are left out.
