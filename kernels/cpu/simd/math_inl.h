@@ -115,21 +115,29 @@ ONWARD_INLINE Vec Erf(Vec x) {
 ONWARD_INLINE Vec ToFloat(IVec v) { return __builtin_convertvector(v, Vec); }
 ONWARD_INLINE IVec ToInt(Vec v) { return __builtin_convertvector(v, IVec); }  // toward zero
 
-// Natural logarithm of x = m 2^e with m in [sqrt(1/2), sqrt(2)).
-ONWARD_INLINE Vec Log(Vec x) {
-  const IVec tiny = x < Set(1.17549435e-38f);
-  const Vec scaled = Select(tiny, x * 8388608.0f, x);
-  const IVec bits = Bits(scaled);
+// x = (1 + f) 2^e with 1 + f in [sqrt(1/2), sqrt(2)), for normal x > 0.
+struct SplitFloat {
+  Vec f, e;
+};
+ONWARD_INLINE SplitFloat SplitLog(Vec x) {
+  const IVec bits = Bits(x);
   const IVec exponent = Signed(Unsigned(bits) - 0x3f3504f3u) >> 23;
-  const Vec f = FromBits(Signed(Unsigned(bits) - (Unsigned(exponent) << 23))) - 1.0f;
-  const Vec e = ToFloat(exponent) - Select(tiny, Set(23.0f), Vec{});
+  return {FromBits(Signed(Unsigned(bits) - (Unsigned(exponent) << 23))) - 1.0f, ToFloat(exponent)};
+}
+// log(1 + f) + e ln 2 + the part of e ln 2 that is left out here, which `rest` has.
+ONWARD_INLINE Vec LogOfParts(Vec f, Vec e, Vec rest) {
   const Vec p =
       Polynomial(f, 3.333333161e-01f, -2.500082440e-01f, 2.000123990e-01f, -1.662323929e-01f,
                  1.420134807e-01f, -1.316098342e-01f, 1.276507648e-01f, -7.636810310e-02f);
   const Vec f2 = f * f;
-  Vec low = Fma(p * f, f2, e * -2.12194440e-4f);
-  low = Fma(f2, Set(-0.5f), low);
-  const Vec result = Fma(e, Set(0.693359375f), f + low);
+  const Vec low = Fma(f2, Set(-0.5f), Fma(p * f, f2, rest));
+  return Fma(e, Set(0.693359375f), f + low);
+}
+ONWARD_INLINE Vec Log(Vec x) {
+  const IVec tiny = x < Set(1.17549435e-38f);
+  const SplitFloat s = SplitLog(Select(tiny, x * 8388608.0f, x));
+  const Vec e = s.e - Select(tiny, Set(23.0f), Vec{});
+  const Vec result = LogOfParts(s.f, e, e * -2.12194440e-4f);
   const Vec infinity = Set(__builtin_inff());
   const Vec special = Select(x == Vec{}, -infinity, Select(x < Vec{}, Set(__builtin_nanf("")), x));
   return Select((x > Vec{}) & (x < infinity), result, special);

@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <functional>
 #include <limits>
 
@@ -25,6 +27,9 @@ struct Function {
   Attributes attributes = {};
 };
 
+// Two units in the last place.
+constexpr double kTwoUnits = 2.4e-7;
+
 double Sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 double Softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x))); }
 double Elu(double x, double alpha) { return x < 0 ? alpha * std::expm1(x) : x; }
@@ -33,6 +38,14 @@ std::vector<Function> Functions() {
   const double selu_alpha = 1.67326319217681884765625, selu_gamma = 1.05070102214813232421875;
   return {
       {"Abs", [](double x) { return std::fabs(x); }, -9, 9, 0},
+      {"Acos", [](double x) { return std::acos(x); }, -1, 1, kTwoUnits, 0},
+      {"Acos", [](double x) { return std::acos(x); }, 0.9999f, 1, kTwoUnits, 0},
+      {"Acosh", [](double x) { return std::acosh(x); }, 1, 3, kTwoUnits, 0},
+      {"Acosh", [](double x) { return std::acosh(x); }, 1, 1e5f, kTwoUnits, 0},
+      {"Asin", [](double x) { return std::asin(x); }, -1, 1, kTwoUnits, 0},
+      {"Asinh", [](double x) { return std::asinh(x); }, -9, 9, kTwoUnits, 0},
+      {"Asinh", [](double x) { return std::asinh(x); }, -1e5f, 1e5f, kTwoUnits, 0},
+      {"Atanh", [](double x) { return std::atanh(x); }, -1, 1, kTwoUnits, 0},
       {"Atan", [](double x) { return std::atan(x); }, -9, 9, 3e-7},
       {"Atan", [](double x) { return std::atan(x); }, -1e-3f, 1e-3f, 3e-7},
       {"Ceil", [](double x) { return std::ceil(x); }, -9, 9, 0},
@@ -45,6 +58,8 @@ std::vector<Function> Functions() {
        {{"alpha", 2.0f}}},
       {"Cos", [](double x) { return std::cos(x); }, -8000, 8000, 0, 3e-7},
       {"Cos", [](double x) { return std::cos(x); }, -1e6, 1e6, 0, 3e-7},
+      {"Cosh", [](double x) { return std::cosh(x); }, -89.5f, 89.5f, kTwoUnits, 0},
+      {"Cosh", [](double x) { return std::cosh(x); }, -2, 2, kTwoUnits, 0},
       {"Elu", [](double x) { return Elu(x, 0.5); }, -20, 5, 4e-7, 0, {{"alpha", 0.5f}}},
       {"Erf", [](double x) { return std::erf(x); }, -5, 5, 4e-7},
       {"Exp", [](double x) { return std::exp(x); }, -87, 88, 3e-7},
@@ -82,6 +97,8 @@ std::vector<Function> Functions() {
       {"Sin", [](double x) { return std::sin(x); }, -8000, 8000, 0, 3e-7},
       {"Sin", [](double x) { return std::sin(x); }, -1, 1, 2e-7, 0},
       {"Sin", [](double x) { return std::sin(x); }, -1e6, 1e6, 0, 3e-7},
+      {"Sinh", [](double x) { return std::sinh(x); }, -89.5f, 89.5f, kTwoUnits, 0},
+      {"Sinh", [](double x) { return std::sinh(x); }, -2, 2, kTwoUnits, 0},
       {"Softplus", [](double x) { return Softplus(x); }, -80, 30, 6e-7},
       {"Softsign", [](double x) { return x / (1 + std::fabs(x)); }, -9, 9, 3e-7},
       {"Sqrt", [](double x) { return std::sqrt(x); }, 0, 1e9f, 1.2e-7},
@@ -92,6 +109,8 @@ std::vector<Function> Functions() {
        6e-7,
        1e-30,
        {{"alpha", 2.0f}}},
+      {"Tan", [](double x) { return std::tan(x); }, -9, 9, kTwoUnits, 0},
+      {"Tan", [](double x) { return std::tan(x); }, -1e6, 1e6, kTwoUnits, 0},
       {"Tanh", [](double x) { return std::tanh(x); }, -10, 10, 4e-7},
       {"Tanh", [](double x) { return std::tanh(x); }, -1e-3f, 1e-3f, 4e-7},
       {"ThresholdedRelu", [](double x) { return x > 1 ? x : 0; }, -4, 4, 0},
@@ -132,7 +151,8 @@ TEST(Unary, SpecialValues) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const std::vector<float> values = {0.0f,  -0.0f,  kInfinity, -kInfinity, nan,
-                                     1e30f, -1e30f, 1e-40f,    -1e-40f,    1e-30f};
+                                     1e30f, -1e30f, 1e-40f,    -1e-40f,    1e-30f,
+                                     1.0f,  -1.0f,  89.2f,     -89.2f,     89.5f};
   for (const Function& f : Functions()) {
     // Products of infinity and zero: x sigmoid(x) at -infinity is not a number.
     if (f.op == "Mish" || f.op == "Swish" || f.op == "HardSwish" || f.op == "Gelu" ||
@@ -141,7 +161,22 @@ TEST(Unary, SpecialValues) {
     Function loose = f;
     loose.atol = std::max(f.atol, 1e-37);
     loose.rtol = std::max(f.rtol, 3e-7);
-    ExpectFastKernels(CaseOf(loose, Tensor::Of<float>({10}, values)));
+    ExpectFastKernels(CaseOf(loose, Tensor::Of<float>({15}, values)));
+  }
+}
+
+// Floats of every sign and exponent, denormals, infinities and NaN among them.
+TEST(Unary, EveryMagnitude) {
+  constexpr uint64_t kStep = 65521;
+  std::vector<float> values;
+  for (uint64_t bits = 0; bits <= UINT32_MAX; bits += kStep)
+    values.push_back(std::bit_cast<float>(static_cast<uint32_t>(bits)));
+  const auto count = static_cast<int64_t>(values.size());
+  for (const Function& f : Functions()) {
+    if (f.rtol != kTwoUnits) continue;
+    Function exact = f;
+    exact.atol = 2.9e-45;  // two units of denormals
+    EXPECT_GE(ExpectFastKernels(CaseOf(exact, Tensor::Of<float>({count}, values))), 1);
   }
 }
 
