@@ -49,7 +49,7 @@ ONWARD_INLINE bool AnyBeyond(Vec x, float limit) {
   return any != 0;
 }
 ONWARD_INLINE Vec Sin(Vec x) {
-  Vec result = SinQuadrant(x, 0);
+  Vec result = Select(x == Vec{}, x, SinQuadrant(x, 0));  // keeps -0
   if (__builtin_expect(AnyBeyond(x, kSinRange), 0)) {
     for (int i = 0; i < kLanes; ++i) result[i] = __builtin_sinf(x[i]);
   }

@@ -165,6 +165,22 @@ TEST(Unary, SpecialValues) {
   }
 }
 
+TEST(Unary, SignsOfZeros) {
+  for (const Function& f : Functions()) {
+    // Of these, some or all zeros become 0.
+    if (f.op == "Gelu" || f.op == "Relu" || f.op == "ThresholdedRelu") continue;
+    if (f.exact(0) != 0) continue;
+    const OpCase c = CaseOf(f, Tensor::Of<float>({2}, {0.0f, -0.0f}));
+    for (const auto& [entry, target] : testing::KernelsPerTarget(c)) {
+      KernelOptions options;
+      options.cpu_targets = target;
+      const auto outputs = testing::RunKernel(entry, c, 1, 0, options);
+      ASSERT_TRUE(outputs.ok()) << outputs.status();
+      EXPECT_TRUE(SameBits((*outputs)[0], c.expected[0])) << entry.name;
+    }
+  }
+}
+
 // Floats of every sign and exponent, denormals, infinities and NaN among them.
 TEST(Unary, EveryMagnitude) {
   constexpr uint64_t kStep = 65521;
