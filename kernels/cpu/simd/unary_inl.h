@@ -11,8 +11,10 @@ namespace onward::kernels::cpu::ONWARD_TARGET {
 
 // log(1 + y) for 0 <= y <= 1.
 ONWARD_INLINE Vec Log1pOfUnit(Vec y) {
-  const Vec u = y + 1.0f;
-  return Log(u) + (y - (u - 1.0f)) / u;
+  const IVec halved = y > Set(0.414213562f);
+  const Vec f = Select(halved, (y - 1.0f) * 0.5f, y);
+  return LogOfParts(f, Select(halved, Set(1.0f), Vec{}),
+                    Select(halved, Set(-2.12194440e-4f), Vec{}));
 }
 ONWARD_INLINE Vec Softplus(Vec x) {
   return Max(Vec{}, x) + Log1pOfUnit(Exp(FromBits(Bits(x) | SetInt(INT32_MIN))));

@@ -99,7 +99,7 @@ std::vector<Function> Functions() {
       {"Sin", [](double x) { return std::sin(x); }, -1e6, 1e6, 0, 3e-7},
       {"Sinh", [](double x) { return std::sinh(x); }, -89.5f, 89.5f, kTwoUnits, 0},
       {"Sinh", [](double x) { return std::sinh(x); }, -2, 2, kTwoUnits, 0},
-      {"Softplus", [](double x) { return Softplus(x); }, -80, 30, 6e-7},
+      {"Softplus", [](double x) { return Softplus(x); }, -80, 30, kTwoUnits},
       {"Softsign", [](double x) { return x / (1 + std::fabs(x)); }, -9, 9, 3e-7},
       {"Sqrt", [](double x) { return std::sqrt(x); }, 0, 1e9f, 1.2e-7},
       {"Swish",
