@@ -13,7 +13,8 @@ struct NoParameters {};
 constexpr bool IsCheap(FloatUnary op) {
   return op == FloatUnary::kAbs || op == FloatUnary::kNeg || op == FloatUnary::kRelu ||
          op == FloatUnary::kLeakyRelu || op == FloatUnary::kThresholdedRelu ||
-         op == FloatUnary::kHardSwish || op == FloatUnary::kHardSigmoid;
+         op == FloatUnary::kHardSwish || op == FloatUnary::kHardSigmoid ||
+         op == FloatUnary::kShrink;
 }
 
 // `Functor` has the op's parameters, with their defaults.
@@ -66,6 +67,7 @@ constexpr KernelEntry kKernels[] = {
     Row<FloatUnary::kRelu>("Relu", "relu"),
     Row<FloatUnary::kRound>("Round", "round"),
     Row<FloatUnary::kSelu, functors::Selu>("Selu", "selu"),
+    Row<FloatUnary::kShrink, functors::Shrink>("Shrink", "shrink"),
     Row<FloatUnary::kSigmoid>("Sigmoid", "sigmoid"),
     Row<FloatUnary::kSin>("Sin", "sin"),
     Row<FloatUnary::kSinh>("Sinh", "sinh"),

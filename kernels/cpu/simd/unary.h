@@ -15,7 +15,7 @@ struct LoopParameters {
 // Processes `count` contiguous elements. `in` and `out` may be the same memory.
 using UnaryLoop = void (*)(const void* in, void* out, int64_t count, const LoopParameters&);
 
-// values[0] is alpha, values[1] beta or gamma.
+// values[0] is alpha or lambd, values[1] beta, bias or gamma.
 enum class FloatUnary : uint8_t {
   kAbs,
   kAcos,
@@ -44,6 +44,7 @@ enum class FloatUnary : uint8_t {
   kRelu,
   kRound,
   kSelu,
+  kShrink,
   kSigmoid,
   kSin,
   kSinh,

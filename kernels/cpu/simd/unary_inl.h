@@ -57,6 +57,8 @@ ONWARD_INLINE Vec ApplyUnary(Vec x, [[maybe_unused]] Vec a, [[maybe_unused]] Vec
   if constexpr (kOp == FloatUnary::kRelu) return Max(zero, x);
   if constexpr (kOp == FloatUnary::kRound) return RoundEven(x);
   if constexpr (kOp == FloatUnary::kSelu) return b * Select(x < zero, a * Expm1(x), x);
+  if constexpr (kOp == FloatUnary::kShrink)
+    return Select(x < -a, x + b, Select(x > a, x - b, zero));
   if constexpr (kOp == FloatUnary::kSigmoid) return Sigmoid(x);
   if constexpr (kOp == FloatUnary::kSin) return Sin(x);
   if constexpr (kOp == FloatUnary::kSinh) return Sinh(x);

@@ -93,6 +93,15 @@ std::vector<Function> Functions() {
       {"Relu", [](double x) { return x < 0 ? 0 : x; }, -9, 9, 0},
       {"Round", [](double x) { return std::nearbyint(x); }, -9, 9, 0},
       {"Selu", [=](double x) { return selu_gamma * Elu(x, selu_alpha); }, -20, 5, 5e-7, 0},
+      {"Shrink",
+       [](double x) { return x < -0.5  ? x + 0.25
+                             : x > 0.5 ? x - 0.25
+                                       : 0; },
+       -4,
+       4,
+       0,
+       0,
+       {{"bias", 0.25f}}},
       {"Sigmoid", [](double x) { return Sigmoid(x); }, -80, 30, 5e-7},
       {"Sin", [](double x) { return std::sin(x); }, -8000, 8000, 0, 3e-7},
       {"Sin", [](double x) { return std::sin(x); }, -1, 1, 2e-7, 0},
@@ -168,7 +177,7 @@ TEST(Unary, SpecialValues) {
 TEST(Unary, SignsOfZeros) {
   for (const Function& f : Functions()) {
     // Of these, some or all zeros become 0.
-    if (f.op == "Gelu" || f.op == "Relu" || f.op == "ThresholdedRelu") continue;
+    if (f.op == "Gelu" || f.op == "Relu" || f.op == "ThresholdedRelu" || f.op == "Shrink") continue;
     if (f.exact(0) != 0) continue;
     const OpCase c = CaseOf(f, Tensor::Of<float>({2}, {0.0f, -0.0f}));
     for (const auto& [entry, target] : testing::KernelsPerTarget(c)) {
