@@ -216,8 +216,12 @@ struct IsInf {
   float negative, positive;
   template <typename T>
   ONWARD_HOST_DEVICE bool operator()(T x) const {
+    // NaN equals nothing.
     constexpr T kInfinity = std::numeric_limits<T>::infinity();
-    return (positive != 0.0f && x == kInfinity) || (negative != 0.0f && x == -kInfinity);
+    constexpr T kNaN = std::numeric_limits<T>::quiet_NaN();
+    const T high = positive != 0.0f ? kInfinity : kNaN;
+    const T low = negative != 0.0f ? -kInfinity : kNaN;
+    return static_cast<int>(x == high) + static_cast<int>(x == low) != 0;
   }
 };
 
