@@ -40,7 +40,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const NodeSpec& spec) {
   ONWARD_RETURN_IF_ERROR(CheckFloat32(spec));
   return std::make_unique<BinaryKernel>(
       TileLoop<kOp>(TargetOf(spec), std::make_integer_sequence<int, kNumTargets>()), true,
-      LoopParameters(), kCheapGrain,
+      LoopParameters(), kOp == FloatBinary::kPow ? 4 * kMathGrain : kCheapGrain,
       kOp == FloatBinary::kPRelu ? Broadcasting::kToFirst : Broadcasting::kMultidirectional);
 }
 
@@ -71,9 +71,10 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeSum(const NodeSpec& spec) {
 }
 
 constexpr KernelEntry kKernels[] = {
-    Row<FloatBinary::kAdd>("Add", "add"), Row<FloatBinary::kDiv>("Div", "div"),
-    Row<FloatBinary::kMul>("Mul", "mul"), Row<FloatBinary::kPRelu>("PRelu", "prelu"),
-    Row<FloatBinary::kSub>("Sub", "sub"), {"", "Add", "add_bf16", MakeSum, kBf16Targets},
+    Row<FloatBinary::kAdd>("Add", "add"),           Row<FloatBinary::kDiv>("Div", "div"),
+    Row<FloatBinary::kMul>("Mul", "mul"),           Row<FloatBinary::kPow>("Pow", "pow"),
+    Row<FloatBinary::kPRelu>("PRelu", "prelu"),     Row<FloatBinary::kSub>("Sub", "sub"),
+    {"", "Add", "add_bf16", MakeSum, kBf16Targets},
 };
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace onward::kernels::cpu {
 using FloatBinaryLoop = void (*)(const float* a, int64_t a_step, const float* b, int64_t b_step,
                                  float* out, int64_t count);
 
-enum class FloatBinary : uint8_t { kAdd, kDiv, kMul, kPRelu, kSub, kCount };
+enum class FloatBinary : uint8_t { kAdd, kDiv, kMul, kPow, kPRelu, kSub, kCount };
 
 ONWARD_PER_TARGET(kVectorLoops, FloatBinaryLoop, Binary, (FloatBinary op))
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "kernels/cpu/simd/binary.h"
+#include "kernels/cpu/simd/pow_inl.h"
 #include "kernels/cpu/simd/tile_io_inl.h"
 
 namespace onward::kernels::cpu::ONWARD_TARGET {
@@ -10,6 +11,7 @@ ONWARD_INLINE Vec ApplyBinary(Vec a, Vec b) {
   if constexpr (kOp == FloatBinary::kAdd) return a + b;
   if constexpr (kOp == FloatBinary::kDiv) return a / b;
   if constexpr (kOp == FloatBinary::kMul) return a * b;
+  if constexpr (kOp == FloatBinary::kPow) return Pow(a, b);
   if constexpr (kOp == FloatBinary::kPRelu) return Select(a < Vec{}, a * b, a);
   if constexpr (kOp == FloatBinary::kSub) return a - b;
 }
@@ -17,6 +19,9 @@ ONWARD_INLINE Vec ApplyBinary(Vec a, Vec b) {
 template <FloatBinary kOp>
 void RunBinary(const float* a, int64_t a_step, const float* b, int64_t b_step, float* out,
                int64_t count) {
+  if constexpr (kOp == FloatBinary::kPow) {
+    if (a_step != 0 && b_step == 0 && RunCommonPower(a, *b, out, count)) return;
+  }
   const auto run = [&](auto load_a, auto load_b) ONWARD_LAMBDA_INLINE {
     int64_t i = 0;
     for (; i + kLanes <= count; i += kLanes)

@@ -154,6 +154,7 @@ double Compute(const std::string& op, double a, double b) {
   if (op == "Sub") return a - b;
   if (op == "Mul") return a * b;
   if (op == "Div") return a / b;
+  if (op == "Pow") return std::pow(a, b);
   return a < 0 ? a * b : a;
 }
 
@@ -163,7 +164,7 @@ TEST(Binary, Broadcasts) {
       {{5, 40, 7}, {5, 40, 7}}, {{5, 40, 7}, {7}},  {{5, 40, 7}, {40, 1}}, {{5, 40, 7}, {}},
       {{3, 70}, {3, 1}},        {{70000}, {70000}}, {{33}, {1}},           {{0, 3}, {1, 3}}};
   for (const auto& [a_dims, b_dims] : shapes) {
-    for (const std::string op : {"Add", "Sub", "Mul", "Div", "PRelu"}) {
+    for (const std::string op : {"Add", "Sub", "Mul", "Div", "Pow", "PRelu"}) {
       const Tensor a = RandomFloats(a_dims, random), b = RandomFloats(b_dims, random, 0.5, 2);
       Tensor y(DType::kFloat32, a_dims), reversed(DType::kFloat32, a_dims);
       const Dims strides = BroadcastStrides(b_dims, a_dims), of_a = Strides(a_dims);
