@@ -31,6 +31,7 @@ KernelList FewFiltersConvKernels();
 KernelList DepthwiseGradientKernels();
 KernelList EinsumKernels();
 KernelList LossKernels();
+KernelList LrnKernels();
 KernelList MatMulKernels();
 KernelList MatMulNBitsKernels();
 KernelList RecurrentKernels();

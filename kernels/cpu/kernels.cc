@@ -33,6 +33,7 @@ const std::vector<KernelEntry>& CpuKernels() {
         cpu::CastKernels,
         cpu::EinsumKernels,
         cpu::LossKernels,
+        cpu::LrnKernels,
         cpu::MatMulKernels,
         cpu::MatMulNBitsKernels,
         cpu::AttentionKernels,
