@@ -1,8 +1,10 @@
-// Elementwise math and activations of float32, on the vectors of one instruction set.
+// Elementwise math and activations of float32, and some of float64, on the vectors of one
+// instruction set.
 #include "absl/strings/str_cat.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/kernel_list.h"
+#include "kernels/cpu/simd/double_unary.h"
 
 namespace onward::kernels::cpu {
 namespace {
@@ -34,6 +36,14 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeGelu(const NodeSpec& spec) {
   if (approximate == "tanh") return Make<FloatUnary::kGeluTanh>(spec);
   return absl::InvalidArgumentError(
       absl::StrCat("approximate is '", approximate, "', not 'none' or 'tanh'"));
+}
+
+template <DoubleUnary kOp>
+absl::StatusOr<std::unique_ptr<Kernel>> MakeOfDoubles(const NodeSpec& spec) {
+  if (spec.input_dtype(0) != DType::kFloat64) return absl::UnimplementedError("float64 only");
+  const UnaryLoop loop = kUnaryOfDoublesPerTarget.For(TargetOf(spec))(kOp);
+  return std::make_unique<UnaryKernel>(loop, sizeof(double), sizeof(double), LoopParameters(),
+                                       kMathGrain);
 }
 
 template <FloatUnary kOp, typename Functor = NoParameters>
@@ -80,6 +90,10 @@ constexpr KernelEntry kKernels[] = {
     Row<FloatUnary::kThresholdedRelu, functors::ThresholdedRelu>("ThresholdedRelu",
                                                                  "thresholded_relu"),
     {"", "Gelu", "gelu", MakeGelu, kVectorTargets},
+    {"", "Exp", "exp_double", MakeOfDoubles<DoubleUnary::kExp>, kVectorTargets},
+    {"", "Log", "log_double", MakeOfDoubles<DoubleUnary::kLog>, kVectorTargets},
+    {"", "Sigmoid", "sigmoid_double", MakeOfDoubles<DoubleUnary::kSigmoid>, kVectorTargets},
+    {"", "Tanh", "tanh_double", MakeOfDoubles<DoubleUnary::kTanh>, kVectorTargets},
 };
 
 }  // namespace

@@ -184,6 +184,7 @@ TEST(Unary, SignsOfZeros) {
       KernelOptions options;
       options.cpu_targets = target;
       const auto outputs = testing::RunKernel(entry, c, 1, 0, options);
+      if (absl::IsUnimplemented(outputs.status())) continue;  // another dtype's
       ASSERT_TRUE(outputs.ok()) << outputs.status();
       EXPECT_TRUE(SameBits((*outputs)[0], c.expected[0])) << entry.name;
     }
