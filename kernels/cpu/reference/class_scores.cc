@@ -76,12 +76,13 @@ void ClassLabels::Write(int64_t index, const TensorView& labels, int64_t row) co
   }
 }
 
-ReadNumber ReaderOfNumbers(DType dtype) {
-  ReadNumber read = nullptr;
+ReadNumbers ReaderOfNumbers(DType dtype) {
+  ReadNumbers read = nullptr;
   DispatchDType(TypeList<float, double, int32_t, int64_t, Float16>(), dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    read = [](const void* data, int64_t i) {
-      return static_cast<double>(static_cast<const T*>(data)[i]);
+    read = [](const void* data, int64_t begin, int64_t count, double* to) {
+      const T* from = static_cast<const T*>(data) + begin;
+      for (int64_t i = 0; i < count; ++i) to[i] = static_cast<double>(from[i]);
     };
   });
   return read;

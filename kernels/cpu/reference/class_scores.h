@@ -30,10 +30,11 @@ struct ClassLabels {
   void Write(int64_t index, const TensorView& labels, int64_t row) const;
 };
 
-// Numbers of input 0 as double, of the dtypes that ai.onnx.ml's estimators take.
-using ReadNumber = double (*)(const void* data, int64_t i);
+// Numbers [begin, begin + count) of input 0 as double, of the dtypes that ai.onnx.ml's estimators
+// take.
+using ReadNumbers = void (*)(const void* data, int64_t begin, int64_t count, double* to);
 // Null for another dtype.
-ReadNumber ReaderOfNumbers(DType dtype);
+ReadNumbers ReaderOfNumbers(DType dtype);
 
 // Writes a double as element i of a float, double or float16 tensor.
 void StoreNumber(double value, const TensorView& out, int64_t i);

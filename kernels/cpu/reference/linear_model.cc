@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/reference/class_scores.h"
+#include "kernels/cpu/simd/row_dots.h"
 #include "onward/shape.h"
 
 namespace onward::kernels::cpu {
@@ -11,22 +12,54 @@ namespace {
 
 using Made = absl::StatusOr<std::unique_ptr<Kernel>>;
 
+// Products of one chunk of rows.
+constexpr int64_t kGrain = 1 << 15;
+constexpr int64_t kBlock = 16;  // rows
+
 struct LinearModel {
   int64_t outputs = 1;  // rows of the coefficients
-  std::vector<float> coefficients, intercepts;
+  std::vector<double> coefficients, intercepts;
   PostTransform transform = PostTransform::kNone;
-  ReadNumber read = nullptr;
+  ReadNumbers read = nullptr;
+  const RowDots* dots = nullptr;
 
   int64_t features() const { return static_cast<int64_t>(coefficients.size()) / outputs; }
-  double Score(const void* in, int64_t row, int64_t output) const {
+  // Of a worker: rows that are not of floats, and scores.
+  int64_t scratch_bytes() const {
+    return kBlock * (features() + outputs) * static_cast<int64_t>(sizeof(double));
+  }
+
+  void Score(const TensorView& in, int64_t row, int64_t rows, double* widened,
+             double* scores) const {
     const int64_t count = features();
-    double sum =
-        intercepts.empty() ? 0 : static_cast<double>(intercepts[static_cast<size_t>(output)]);
-    for (int64_t i = 0; i < count; ++i) {
-      sum += read(in, row * count + i) *
-             static_cast<double>(coefficients[static_cast<size_t>(output * count + i)]);
+    if (in.dtype == DType::kFloat32) {
+      const float* x = in.as<const float>() + row * count;
+      dots->of_floats(x, rows, coefficients.data(), outputs, count, scores);
+    } else {
+      read(in.data, row * count, rows * count, widened);
+      dots->of_doubles(widened, rows, coefficients.data(), outputs, count, scores);
     }
-    return sum;
+    if (intercepts.empty()) return;
+    for (int64_t r = 0; r < rows; ++r, scores += outputs)
+      for (int64_t i = 0; i < outputs; ++i) scores[i] += intercepts[static_cast<size_t>(i)];
+  }
+
+  // Calls body(row, scores) for each row of input 0 in parallel.
+  template <typename F>
+  void ForEachRow(const RunContext& context, const F& body) const {
+    const int64_t all = context.output(0).dim(0);
+    const int64_t grain = std::max<int64_t>(1, kGrain / (kBlock * features() * outputs));
+    context.ParallelForWorkers(
+        (all + kBlock - 1) / kBlock, grain, [&](int worker, int64_t begin, int64_t end) {
+          double* widened = context.scratch<double>() + worker * kBlock * (features() + outputs);
+          double* scores = widened + kBlock * features();
+          for (int64_t first = begin * kBlock; first < std::min(all, end * kBlock);
+               first += kBlock) {
+            const int64_t rows = std::min(kBlock, all - first);
+            Score(context.input(0), first, rows, widened, scores);
+            for (int64_t r = 0; r < rows; ++r) body(first + r, scores + r * outputs);
+          }
+        });
   }
 };
 
@@ -45,17 +78,16 @@ class LinearRegressor : public Kernel {
   absl::Status Bind(BindContext& context) const override {
     ONWARD_ASSIGN_OR_RETURN(const int64_t rows, Rows(context.input_dims(0), model_.features()));
     context.SetOutput(0, {rows, model_.outputs});
+    context.SetScratch(context.num_workers() * model_.scratch_bytes());
     return absl::OkStatus();
   }
   absl::Status Run(RunContext& context) const override {
-    absl::InlinedVector<double, 16> scores(static_cast<size_t>(model_.outputs));
-    for (int64_t r = 0; r < context.output(0).dim(0); ++r) {
-      for (int64_t o = 0; o < model_.outputs; ++o)
-        scores[static_cast<size_t>(o)] = model_.Score(context.input(0).data, r, o);
-      TransformScores(model_.transform, absl::MakeSpan(scores));
-      for (int64_t o = 0; o < model_.outputs; ++o)
-        StoreNumber(scores[static_cast<size_t>(o)], context.output(0), r * model_.outputs + o);
-    }
+    float* y = context.out<float>(0);
+    const int64_t count = model_.outputs;
+    model_.ForEachRow(context, [&](int64_t row, double* scores) {
+      TransformScores(model_.transform, {scores, static_cast<size_t>(count)});
+      for (int64_t i = 0; i < count; ++i) y[row * count + i] = static_cast<float>(scores[i]);
+    });
     return absl::OkStatus();
   }
 
@@ -71,25 +103,23 @@ class LinearClassifier : public Kernel {
     ONWARD_ASSIGN_OR_RETURN(const int64_t rows, Rows(context.input_dims(0), model_.features()));
     context.SetOutput(0, {rows});
     context.SetOutput(1, {rows, mirrored() ? 2 : model_.outputs});
+    context.SetScratch(context.num_workers() * model_.scratch_bytes());
     return absl::OkStatus();
   }
   absl::Status Run(RunContext& context) const override {
-    absl::InlinedVector<double, 16> scores;
-    for (int64_t r = 0; r < context.output(0).dim(0); ++r) {
-      scores.clear();
-      for (int64_t o = 0; o < model_.outputs; ++o)
-        scores.push_back(model_.Score(context.input(0).data, r, o));
-      if (mirrored()) scores.insert(scores.begin(), -scores[0]);
-      TransformScores(model_.transform, absl::MakeSpan(scores));
-      int64_t best = std::max_element(scores.begin(), scores.end()) - scores.begin();
-      if (scores.size() == 1)
+    const int64_t count = mirrored() ? 2 : model_.outputs;
+    float* z = context.has_output(1) ? context.out<float>(1) : nullptr;
+    model_.ForEachRow(context, [&](int64_t row, double* scores) {
+      double pair[2] = {-scores[0], scores[0]};
+      if (mirrored()) scores = pair;
+      TransformScores(model_.transform, {scores, static_cast<size_t>(count)});
+      int64_t best = std::max_element(scores, scores + count) - scores;
+      if (count == 1)
         best = scores[0] >= (model_.transform == PostTransform::kNone ? 0.0 : 0.5) ? 1 : 0;
-      labels_.Write(best, context.output(0), r);
-      if (!context.has_output(1)) continue;
-      for (size_t i = 0; i < scores.size(); ++i)
-        StoreNumber(scores[i], context.output(1),
-                    r * static_cast<int64_t>(scores.size()) + static_cast<int64_t>(i));
-    }
+      labels_.Write(best, context.output(0), row);
+      for (int64_t i = 0; z != nullptr && i < count; ++i)
+        z[row * count + i] = static_cast<float>(scores[i]);
+    });
     return absl::OkStatus();
   }
 
@@ -103,8 +133,11 @@ class LinearClassifier : public Kernel {
 absl::StatusOr<LinearModel> ReadModel(const NodeSpec& spec, int64_t outputs) {
   const Attributes& attributes = spec.attributes();
   LinearModel model;
-  model.coefficients = attributes.Floats("coefficients");
-  model.intercepts = attributes.Floats("intercepts");
+  const std::vector<float> coefficients = attributes.Floats("coefficients");
+  const std::vector<float> intercepts = attributes.Floats("intercepts");
+  model.coefficients.assign(coefficients.begin(), coefficients.end());
+  model.intercepts.assign(intercepts.begin(), intercepts.end());
+  model.dots = &kDotsOfRowsPerTarget.For(VectorTarget())();
   model.outputs = outputs;
   model.read = ReaderOfNumbers(spec.input_dtype(0));
   if (model.read == nullptr) return absl::UnimplementedError("dtype");

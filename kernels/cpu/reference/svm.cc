@@ -27,13 +27,13 @@ class SvmRegressor : public Kernel {
     return absl::OkStatus();
   }
   absl::Status Run(RunContext& context) const override {
-    model_.ForEachRow(context, [&](int64_t row, const double* x, double*) {
-      double score = static_cast<double>(model_.rho[0]);
-      if (model_.num_vectors == 0) score += model_.Dot(x, model_.coefficients.data());
-      for (int64_t v = 0; v < model_.num_vectors; ++v) {
-        score +=
-            static_cast<double>(model_.coefficients[static_cast<size_t>(v)]) * model_.Apply(x, v);
-      }
+    model_.ForEachRow(context, [&](int64_t row, const double* x, double* kernels) {
+      double score = 0;
+      if (model_.num_vectors == 0) model_.Multiply(x, 1, &score);
+      score += static_cast<double>(model_.rho[0]);
+      if (model_.num_vectors > 0) model_.Apply(x, kernels);
+      for (int64_t v = 0; v < model_.num_vectors; ++v)
+        score += static_cast<double>(model_.coefficients[static_cast<size_t>(v)]) * kernels[v];
       if (one_class_) {
         score = score > 0 ? 1 : -1;
       } else {
@@ -104,10 +104,9 @@ class SvmClassifier : public Kernel {
 
   // liblinear: a row of coefficients for each class.
   void ScoreClasses(const double* x, Outcome& outcome) const {
-    for (int64_t c = 0; c < classes_; ++c) {
-      const float* row = model_.coefficients.data() + c * model_.features;
-      outcome.scores.push_back(model_.Dot(x, row) + static_cast<double>(model_.rho[0]));
-    }
+    outcome.scores.resize(static_cast<size_t>(classes_));
+    model_.Multiply(x, classes_, outcome.scores.data());
+    for (double& score : outcome.scores) score += static_cast<double>(model_.rho[0]);
     const auto best = std::max_element(outcome.scores.begin(), outcome.scores.end());
     outcome.winner = best - outcome.scores.begin();
     if (classes_ == 2 && (positive_ ? *best >= 0.5 : *best > 0)) outcome.winner = 1;
@@ -115,7 +114,7 @@ class SvmClassifier : public Kernel {
 
   // libsvm: every pair of classes votes.
   void ScorePairs(const double* x, double* kernels, Outcome& outcome) const {
-    for (int64_t v = 0; v < model_.num_vectors; ++v) kernels[v] = model_.Apply(x, v);
+    model_.Apply(x, kernels);
     absl::InlinedVector<int64_t, 16> votes(static_cast<size_t>(classes_), 0);
     int64_t begin_i = 0;
     for (int64_t i = 0; i < classes_; ++i) {

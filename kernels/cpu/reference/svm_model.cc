@@ -26,31 +26,27 @@ absl::StatusOr<SvmKernel> KernelFromName(const std::string& name) {
 
 }  // namespace
 
-double SvmModel::Dot(const double* x, const float* vector) const {
-  double sum = 0;
-  for (int64_t i = 0; i < features; ++i) sum += x[i] * static_cast<double>(vector[i]);
-  return sum;
-}
-
-double SvmModel::Apply(const double* x, int64_t vector) const {
-  const float* v = vectors.data() + vector * features;
-  switch (kernel) {
-    case SvmKernel::kLinear:
-      return Dot(x, v);
-    case SvmKernel::kPoly:
-      return std::pow(gamma * Dot(x, v) + coef0, degree);
-    case SvmKernel::kSigmoid:
-      return std::tanh(gamma * Dot(x, v) + coef0);
-    case SvmKernel::kRbf: {
-      double sum = 0;
-      for (int64_t i = 0; i < features; ++i) {
-        const double difference = x[i] - static_cast<double>(v[i]);
-        sum += difference * difference;
-      }
-      return std::exp(-gamma * sum);
+void SvmModel::Apply(const double* x, double* kernels) const {
+  if (kernel == SvmKernel::kRbf) {
+    dots->distances(x, 1, vectors.data(), num_vectors, features, kernels);
+  } else {
+    Multiply(x, num_vectors, kernels);
+  }
+  for (double& value : absl::MakeSpan(kernels, static_cast<size_t>(num_vectors))) {
+    switch (kernel) {
+      case SvmKernel::kLinear:
+        break;
+      case SvmKernel::kPoly:
+        value = std::pow(gamma * value + coef0, degree);
+        break;
+      case SvmKernel::kSigmoid:
+        value = std::tanh(gamma * value + coef0);
+        break;
+      case SvmKernel::kRbf:
+        value = std::exp(-gamma * value);
+        break;
     }
   }
-  return 0;
 }
 
 absl::StatusOr<int64_t> SvmModel::Rows(DimsView dims) const {
@@ -69,8 +65,7 @@ void SvmModel::ForEachRow(const RunContext& context,
       context.output(0).dim(0), grain, [&](int worker, int64_t begin, int64_t end) {
         double* x = context.scratch<double>() + worker * (features + num_vectors);
         for (int64_t row = begin; row < end; ++row) {
-          for (int64_t i = 0; i < features; ++i)
-            x[i] = read(context.input(0).data, row * features + i);
+          read(context.input(0).data, row * features, features, x);
           body(row, x, x + features);
         }
       });
@@ -81,8 +76,10 @@ absl::StatusOr<SvmModel> ReadSvmModel(const NodeSpec& spec, int64_t num_vectors,
   const Attributes& attributes = spec.attributes();
   SvmModel model;
   model.num_vectors = num_vectors;
-  model.vectors = attributes.Floats("support_vectors");
   model.coefficients = attributes.Floats("coefficients");
+  const std::vector<float> vectors =
+      num_vectors > 0 ? attributes.Floats("support_vectors") : model.coefficients;
+  model.vectors.assign(vectors.begin(), vectors.end());
   model.rho = attributes.Floats("rho");
   model.read = ReaderOfNumbers(spec.input_dtype(0));
   if (model.read == nullptr) return absl::UnimplementedError("dtype");
@@ -98,8 +95,7 @@ absl::StatusOr<SvmModel> ReadSvmModel(const NodeSpec& spec, int64_t num_vectors,
     model.coef0 = static_cast<double>(parameters[1]);
     model.degree = static_cast<double>(parameters[2]);
   }
-  const auto available =
-      static_cast<int64_t>(num_vectors > 0 ? model.vectors.size() : model.coefficients.size());
+  const auto available = static_cast<int64_t>(model.vectors.size());
   const int64_t rows = num_vectors > 0 ? num_vectors : linear_outputs;
   if (rows < 1 || available < 1 || available % rows != 0) {
     return absl::InvalidArgumentError(
@@ -107,6 +103,7 @@ absl::StatusOr<SvmModel> ReadSvmModel(const NodeSpec& spec, int64_t num_vectors,
                      rows, num_vectors > 0 ? " vectors" : " outputs"));
   }
   model.features = available / rows;
+  model.dots = &kDotsOfRowsPerTarget.For(VectorTarget())();
   if (num_vectors > 0) {
     ONWARD_ASSIGN_OR_RETURN(model.kernel,
                             KernelFromName(attributes.String("kernel_type", "LINEAR")));

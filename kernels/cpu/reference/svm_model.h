@@ -6,6 +6,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "kernels/cpu/reference/class_scores.h"
+#include "kernels/cpu/simd/row_dots.h"
 #include "onward/kernel.h"
 
 namespace onward::kernels::cpu {
@@ -18,12 +19,18 @@ struct SvmModel {
   double gamma = 0, coef0 = 0, degree = 0;
   int64_t num_vectors = 0;  // 0: the coefficients are the vectors (liblinear)
   int64_t features = 0;
-  std::vector<float> vectors, coefficients, rho;
+  std::vector<double> vectors;  // or the rows of coefficients of liblinear
+  std::vector<float> coefficients, rho;
   PostTransform transform = PostTransform::kNone;
-  ReadNumber read = nullptr;
+  ReadNumbers read = nullptr;
+  const RowDots* dots = nullptr;
 
-  double Dot(const double* x, const float* vector) const;
-  double Apply(const double* x, int64_t vector) const;
+  // The products of x and the first `count` rows of liblinear's coefficients.
+  void Multiply(const double* x, int64_t count, double* sums) const {
+    dots->of_doubles(x, 1, vectors.data(), count, features, sums);
+  }
+  // Sets `kernels` to the kernel function of x and each of the num_vectors.
+  void Apply(const double* x, double* kernels) const;
   // The number of rows of X, a vector being one row; InvalidArgument where it does not have the
   // model's features.
   absl::StatusOr<int64_t> Rows(DimsView dims) const;

@@ -22,7 +22,7 @@ struct Ensemble {
   Aggregate aggregate = Aggregate::kSum;
   std::vector<double> base;  // added at the end; one for all targets or one each
   PostTransform transform = PostTransform::kNone;
-  ReadNumber read = nullptr;
+  ReadNumbers read = nullptr;
 
   absl::Status Check() const {
     for (const Vote& vote : trees.votes) {
@@ -115,8 +115,7 @@ class TreeKernel : public Kernel {
       Scores row;
       for (int64_t first = begin * kBlock; first < std::min(all, end * kBlock); first += kBlock) {
         const int64_t count = std::min(kBlock, all - first);
-        for (int64_t i = 0; i < count * columns; ++i)
-          rows[static_cast<size_t>(i)] = ensemble_.read(context.input(0).data, first * columns + i);
+        ensemble_.read(context.input(0).data, first * columns, count * columns, rows.data());
         ensemble_.Score(rows.data(), columns, count, scores.data(), voted.data());
         for (int64_t i = 0; i < count; ++i) {
           row.assign(scores.data() + i * targets, scores.data() + (i + 1) * targets);
