@@ -1,6 +1,8 @@
 // BatchNormalization: inference and training. Statistics are per channel (axis 1).
 #include "kernels/bind/batch_normalization.h"
 
+#include <algorithm>
+
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/reference/moments.h"
@@ -29,15 +31,36 @@ void Write(const TensorView& view, int64_t index, double value) {
   });
 }
 
-// y = x * factor + offset over the rows [begin, end) of [batch * channels, spatial].
+// y = x * factor + offset over the elements [begin, end) of [batch, channels].
+template <typename T>
+void ApplyElements(int64_t channels, const T* in, const ComputeType<T>* factors, T* out,
+                   int64_t begin, int64_t end) {
+  using C = ComputeType<T>;
+  while (begin < end) {
+    const int64_t channel = begin % channels, count = std::min(channels - channel, end - begin);
+    const C *factor = factors + channel, *offset = factor + channels;
+    const T* x = in + begin;
+    T* y = out + begin;
+    for (int64_t i = 0; i < count; ++i)
+      y[i] = static_cast<T>(static_cast<C>(x[i]) * factor[i] + offset[i]);
+    begin += count;
+  }
+}
+
+// y = x * factor + offset over the rows [begin, end) of [batch * channels, spatial]. All factors
+// lie before all offsets.
 template <typename T>
 void ApplyRows(const BatchRows& plan, const void* in, const void* coefficients, void* out,
                int64_t begin, int64_t end) {
   using C = ComputeType<T>;
   const C* factors = static_cast<const C*>(coefficients);
+  if (plan.spatial == 1) {
+    return ApplyElements(plan.channels, static_cast<const T*>(in), factors, static_cast<T*>(out),
+                         begin, end);
+  }
   for (int64_t row = begin; row < end; ++row) {
     const int64_t channel = row % plan.channels;
-    const C factor = factors[2 * channel], offset = factors[2 * channel + 1];
+    const C factor = factors[channel], offset = factors[plan.channels + channel];
     const T* x = static_cast<const T*>(in) + row * plan.spatial;
     T* y = static_cast<T*>(out) + row * plan.spatial;
     for (int64_t i = 0; i < plan.spatial; ++i)
@@ -96,6 +119,7 @@ class BatchNormalization : public Kernel {
             ? std::max<int64_t>(1, kCheapGrain / std::max<int64_t>(1, plan.batch * plan.spatial))
             : kMathGrain;
     context.ParallelFor(plan.channels, channel_grain, [&](int64_t begin, int64_t end) {
+      if (!training_ && AllFloat(context)) return PrepareFloats(context, begin, end);
       for (int64_t channel = begin; channel < end; ++channel) PrepareChannel(context, channel);
     });
     void* out = context.output(0).data;
@@ -107,6 +131,27 @@ class BatchNormalization : public Kernel {
   }
 
  private:
+  static bool AllFloat(const RunContext& context) {
+    for (int i = 0; i < 5; ++i)
+      if (context.input(i).dtype != DType::kFloat32) return false;
+    return true;
+  }
+  // As PrepareChannel, of [begin, end).
+  void PrepareFloats(const RunContext& context, int64_t begin, int64_t end) const {
+    const float *scale = context.in<float>(1), *bias = context.in<float>(2);
+    const float *mean = context.in<float>(3), *variance = context.in<float>(4);
+    float* factors = context.scratch<float>();
+    float* offsets = factors + context.state<BatchRows>().channels;
+    const double epsilon = static_cast<double>(epsilon_);
+    for (int64_t c = begin; c < end; ++c) {
+      const double factor =
+          static_cast<double>(scale[c]) / std::sqrt(static_cast<double>(variance[c]) + epsilon);
+      factors[c] = static_cast<float>(factor);
+      offsets[c] =
+          static_cast<float>(static_cast<double>(bias[c]) - static_cast<double>(mean[c]) * factor);
+    }
+  }
+
   // Finds the channel's statistics, updates the running ones and writes y's coefficients.
   void PrepareChannel(const RunContext& context, int64_t channel) const {
     double mean = Read(context.input(3), channel), variance = Read(context.input(4), channel);
@@ -122,12 +167,13 @@ class BatchNormalization : public Kernel {
     const double factor =
         Read(context.input(1), channel) / std::sqrt(variance + static_cast<double>(epsilon_));
     const double offset = Read(context.input(2), channel) - mean * factor;
+    const int64_t channels = context.state<BatchRows>().channels;
     if (loops_.is_double) {
-      context.scratch<double>()[2 * channel] = factor;
-      context.scratch<double>()[2 * channel + 1] = offset;
+      context.scratch<double>()[channel] = factor;
+      context.scratch<double>()[channels + channel] = offset;
     } else {
-      context.scratch<float>()[2 * channel] = static_cast<float>(factor);
-      context.scratch<float>()[2 * channel + 1] = static_cast<float>(offset);
+      context.scratch<float>()[channel] = static_cast<float>(factor);
+      context.scratch<float>()[channels + channel] = static_cast<float>(offset);
     }
   }
 

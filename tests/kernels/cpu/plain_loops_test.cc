@@ -235,6 +235,32 @@ TEST(PlainLoops, RunningSumsOfWideRows) {
   }
 }
 
+TEST(PlainLoops, BatchNormalizationOfRows) {
+  std::mt19937 random(4);
+  for (const Dims& dims : {Dims{300, 130}, Dims{70, 1}, Dims{3, 40000}, Dims{5, 7, 1}}) {
+    SCOPED_TRACE(DimsString(dims));
+    Tensor x = RandomFloats(dims, random), y(DType::kFloat32, dims);
+    x.mutable_data<float>()[2] = kNan;
+    x.mutable_data<float>()[5] = kInfinity;
+    std::vector<Tensor> inputs = {x};
+    for (int i = 0; i < 4; ++i) inputs.push_back(RandomFloats({dims[1]}, random, 0.1f, 1));
+    for (int64_t i = 0; i < x.num_elements(); ++i) {
+      const auto of = [&](size_t input) {
+        return static_cast<double>(inputs[input].data<float>()[i % dims[1]]);
+      };
+      y.mutable_data<float>()[i] = static_cast<float>(
+          (static_cast<double>(x.data<float>()[i]) - of(3)) / std::sqrt(of(4) + 1e-5) * of(1) +
+          of(2));
+    }
+    OpCase c;
+    c.op = "BatchNormalization";
+    c.inputs = inputs;
+    c.expected = {y};
+    c.atol = 1e-5;
+    ExpectKernels(c);
+  }
+}
+
 struct Node {
   int64_t feature;
   float value;
