@@ -2,6 +2,7 @@
 #include "kernels/bind/max_unpool.h"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -9,6 +10,8 @@
 
 namespace onward::kernels::cpu {
 namespace {
+
+constexpr int64_t kGrain = 16 * 1024;  // elements
 
 template <typename T>
 class MaxUnpool : public Kernel {
@@ -19,22 +22,72 @@ class MaxUnpool : public Kernel {
     return BindMaxUnpool(context, attributes_);
   }
   absl::Status Run(RunContext& context) const override {
-    const TensorView& x = context.input(0);
-    const TensorView& y = context.output(0);
-    const int64_t* indices = context.in<int64_t>(1);
     const auto& s = context.state<MaxUnpoolPlan>();
-    std::fill_n(y.as<T>(), y.num_elements(), T());
-    for (int64_t i = 0; i < x.num_elements(); ++i) {
-      if (indices[i] < 0 || indices[i] >= s.size) {
+    const bool moves = s.outputs != s.size;  // indices count other elements than the output's
+    if (!moves && IndicesAreOfOwnPlanes(context)) {
+      ScatterPlanes(context);
+      return absl::OkStatus();
+    }
+    // An element that several indices name has the last one's value. One thread fills, too: what it
+    // then writes is in its cache.
+    const int64_t* indices = context.in<int64_t>(1);
+    const T* x = context.in<T>(0);
+    T* y = context.out<T>(0);
+    std::fill_n(y, s.outputs, T());
+    const int64_t count = context.input(0).num_elements(), size = s.size;
+    for (int64_t i = 0; i < count; ++i) {
+      if (indices[i] < 0 || indices[i] >= size) {
         return absl::InvalidArgumentError(absl::StrCat(
-            "index ", indices[i], " at ", i, " is outside the unpooled ", s.size, " elements"));
+            "index ", indices[i], " at ", i, " is outside the unpooled ", size, " elements"));
       }
-      y.as<T>()[OutputOffset(s, indices[i])] = x.as<const T>()[i];
+      y[moves ? OutputOffset(s, indices[i]) : indices[i]] = x[i];
     }
     return absl::OkStatus();
   }
 
  private:
+  struct Planes {
+    int64_t count, pooled, size;
+  };
+  static Planes PlanesOf(const RunContext& context) {
+    const DimsView x = context.input(0).dims;
+    const int64_t count = x[0] * x[1], some = std::max<int64_t>(1, count);
+    return {count, context.input(0).num_elements() / some, context.output(0).num_elements() / some};
+  }
+
+  // Returns whether each index is of the plane of its value, as those that MaxPool gives are.
+  static bool IndicesAreOfOwnPlanes(const RunContext& context) {
+    const Planes planes = PlanesOf(context);
+    const int64_t* indices = context.in<int64_t>(1);
+    std::atomic<bool> all = true;
+    const int64_t grain = std::max<int64_t>(1, kGrain / (planes.pooled + 1));
+    context.ParallelFor(planes.count, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t plane = begin; plane < end && all.load(std::memory_order_relaxed); ++plane) {
+        const int64_t first = plane * planes.size;
+        bool own = true;
+        for (int64_t i = plane * planes.pooled; i < (plane + 1) * planes.pooled; ++i)
+          own &= indices[i] >= first && indices[i] < first + planes.size;
+        if (!own) all.store(false, std::memory_order_relaxed);
+      }
+    });
+    return all;
+  }
+
+  static void ScatterPlanes(const RunContext& context) {
+    const Planes planes = PlanesOf(context);
+    const int64_t* indices = context.in<int64_t>(1);
+    const T* x = context.in<T>(0);
+    T* y = context.out<T>(0);
+    const int64_t grain = std::max<int64_t>(1, kGrain / (planes.size + 1));
+    context.ParallelFor(planes.count, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t plane = begin; plane < end; ++plane) {
+        std::fill_n(y + plane * planes.size, planes.size, T());
+        for (int64_t i = plane * planes.pooled; i < (plane + 1) * planes.pooled; ++i)
+          y[indices[i]] = x[i];
+      }
+    });
+  }
+
   static int64_t OutputOffset(const MaxUnpoolPlan& s, int64_t index) {
     int64_t offset = 0;
     for (size_t i = s.inferred.size(); i-- > 0;) {

@@ -261,6 +261,32 @@ TEST(PlainLoops, BatchNormalizationOfRows) {
   }
 }
 
+TEST(PlainLoops, UnpooledPlanes) {
+  std::mt19937 random(5);
+  constexpr int64_t kPlanes = 6, kPooled = 40 * 30, kSize = 80 * 60;
+  // Indices of the own plane, as MaxPool gives them; of any; of the own but for the last one.
+  for (const int kind : {0, 1, 2}) {
+    SCOPED_TRACE(kind);
+    const Tensor x = RandomFloats({2, 3, 40, 30}, random);
+    Tensor indices(DType::kInt64, x.dims()), y(DType::kFloat32, {2, 3, 80, 60});
+    std::fill_n(y.mutable_data<float>(), y.num_elements(), 0.0f);
+    for (int64_t i = 0; i < x.num_elements(); ++i) {
+      const int64_t plane = kind == 1 ? static_cast<int64_t>(random() % kPlanes) : i / kPooled;
+      int64_t index = plane * kSize + static_cast<int64_t>(random() % kSize);
+      if (kind == 2 && i == x.num_elements() - 1) index = 0;
+      indices.mutable_data<int64_t>()[i] = index;
+      y.mutable_data<float>()[index] = x.data<float>()[i];
+    }
+    OpCase c;
+    c.op = "MaxUnpool";
+    c.attributes = {{"kernel_shape", std::vector<int64_t>{2, 2}},
+                    {"strides", std::vector<int64_t>{2, 2}}};
+    c.inputs = {x, indices};
+    c.expected = {y};
+    ExpectKernels(c);
+  }
+}
+
 struct Node {
   int64_t feature;
   float value;
