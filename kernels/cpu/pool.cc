@@ -1,5 +1,5 @@
-// MaxPool and AveragePool over one or two spatial axes and the global pools in float32, one plane
-// at a time: rows of a window are combined first, then columns.
+// MaxPool, AveragePool and LpPool and the global pools in float32, one plane at a time: rows of a
+// window are combined first, then columns.
 #include "kernels/shapes/pool.h"
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/simd/pool_plane.h"
+#include "kernels/cpu/simd/pool_rows.h"
 
 namespace onward::kernels::cpu {
 namespace {
@@ -16,12 +17,14 @@ namespace {
 constexpr int64_t kGrain = 32 * 1024;
 
 struct PoolState {
-  PoolPlane plane;  // without x and y
-  int64_t planes, input_size, output_size, scratch;
+  PoolRows rows;  // without x and y
+  int64_t planes, input_size, columns;
+  int64_t rows_per_plane, rows_per_piece, pieces_per_plane, grain;  // in pieces
+  int64_t scratch;                                                  // floats of a worker
 };
 
 // What an average divides by at each output of an axis.
-float* Counts(BindContext& context, const WindowAxis& axis, bool include_pad) {
+const float* Counts(BindContext& context, const WindowAxis& axis, bool include_pad) {
   float* counts = context.NewArray<float>(axis.output);
   WindowAxis padded = axis;
   padded.input += axis.pad_begin + axis.pad_end;
@@ -34,59 +37,83 @@ float* Counts(BindContext& context, const WindowAxis& axis, bool include_pad) {
   return counts;
 }
 
+// Pieces depend on the sizes alone.
+void CutPlanes(const PoolGeometry& g, PoolState& s) {
+  const WindowAxis& columns = g.axes.back();
+  s.planes = g.planes;
+  s.input_size = g.input_size();
+  s.columns = columns.output;
+  s.rows_per_plane = columns.output == 0 ? 0 : g.output_size() / columns.output;
+  int64_t row_taps = 1;
+  for (size_t i = 0; i + 1 < g.axes.size(); ++i) row_taps *= g.axes[i].kernel;
+  const int64_t row_work = row_taps * columns.input + columns.kernel * columns.output + 1;
+  s.rows_per_piece = EvenPiece(s.rows_per_plane, std::max<int64_t>(1, kGrain / row_work));
+  s.pieces_per_plane = CeilDiv(s.rows_per_plane, s.rows_per_piece);
+  s.grain = std::max<int64_t>(1, kGrain / (s.rows_per_piece * row_work));
+}
+
+enum class PoolKind : uint8_t { kMax, kAverage, kNorm1, kNorm2 };
+
+PoolLoop LoopOf(PoolKind kind, Target target) {
+  const PoolRowLoops& loops = kRowPoolsPerTarget.For(target)();
+  switch (kind) {
+    case PoolKind::kMax:
+      return loops.max;
+    case PoolKind::kAverage:
+      return loops.average;
+    case PoolKind::kNorm1:
+      return loops.norm1;
+    case PoolKind::kNorm2:
+      return loops.norm2;
+  }
+  return nullptr;
+}
+
 class Pool : public Kernel {
  public:
-  Pool(PoolAttributes attributes, bool average, Target target)
-      : attributes_(std::move(attributes)),
-        average_(average),
-        kernels_(kPoolsPerTarget.For(target)()) {}
+  Pool(PoolAttributes attributes, PoolKind kind, Target target)
+      : attributes_(std::move(attributes)), kind_(kind), loop_(LoopOf(kind, target)) {}
 
   absl::Status Bind(BindContext& context) const override {
     ONWARD_ASSIGN_OR_RETURN(const PoolGeometry g, PoolDims(attributes_, context.input_dims(0)));
     context.SetOutput(0, g.output);
-    const WindowAxis rows = g.axes.size() == 2 ? g.axes[0] : WindowAxis{1, 1};
-    const WindowAxis columns = g.axes.back();
-    auto* s = context.NewState<PoolState>();
-    s->planes = g.planes;
-    s->input_size = g.input_size();
-    s->output_size = g.output_size();
-    PoolPlane& p = s->plane;
-    p.in_rows = rows.input, p.in_columns = columns.input;
-    p.out_rows = rows.output, p.out_columns = columns.output;
-    p.kernel_rows = rows.kernel, p.kernel_columns = columns.kernel;
-    p.stride_rows = rows.stride, p.stride_columns = columns.stride;
-    p.dilation_rows = rows.dilation, p.dilation_columns = columns.dilation;
-    p.pad_rows = rows.pad_begin, p.pad_columns = columns.pad_begin;
-    if (average_) {
-      p.row_counts = Counts(context, rows, attributes_.count_include_pad);
-      p.column_counts = Counts(context, columns, attributes_.count_include_pad);
+    auto* axes = context.NewArray<PoolAxis>(static_cast<int64_t>(g.axes.size()));
+    for (size_t i = 0; i < g.axes.size(); ++i) {
+      const WindowAxis& a = g.axes[i];
+      axes[i] = {a.input, a.output, a.kernel, a.stride, a.dilation, a.pad_begin, nullptr};
+      if (kind_ == PoolKind::kAverage)
+        axes[i].counts = Counts(context, a, attributes_.count_include_pad);
     }
-    s->scratch = PoolScratch(p);
+    auto* s = context.NewState<PoolState>();
+    s->rows.axes = axes;
+    s->rows.num_axes = static_cast<int>(g.axes.size());
+    s->scratch = PlanPoolRows(s->rows);
+    CutPlanes(g, *s);
     context.SetScratch(context.num_workers() * s->scratch * static_cast<int64_t>(sizeof(float)));
     return absl::OkStatus();
   }
 
   absl::Status Run(RunContext& context) const override {
     const auto& s = context.state<PoolState>();
-    if (s.output_size == 0) return absl::OkStatus();
-    const int64_t work = s.input_size + s.output_size * s.plane.kernel_columns;
-    const int64_t grain = std::max<int64_t>(1, kGrain / (work + 1));
-    context.ParallelForWorkers(s.planes, grain, [&](int worker, int64_t begin, int64_t end) {
-      PoolPlane plane = s.plane;
-      float* scratch = context.scratch<float>() + worker * s.scratch;
-      for (int64_t i = begin; i < end; ++i) {
-        plane.x = context.in<float>(0) + i * s.input_size;
-        plane.y = context.out<float>(0) + i * s.output_size;
-        (average_ ? kernels_.average : kernels_.max)(plane, scratch);
-      }
-    });
+    context.ParallelForWorkers(
+        s.planes * s.pieces_per_plane, s.grain, [&](int worker, int64_t begin, int64_t end) {
+          PoolRows rows = s.rows;
+          float* scratch = context.scratch<float>() + worker * s.scratch;
+          for (int64_t i = begin; i < end; ++i) {
+            const int64_t plane = i / s.pieces_per_plane;
+            const int64_t first = i % s.pieces_per_plane * s.rows_per_piece;
+            rows.x = context.in<float>(0) + plane * s.input_size;
+            rows.y = context.out<float>(0) + plane * s.rows_per_plane * s.columns;
+            loop_(rows, first, std::min(s.rows_per_plane, first + s.rows_per_piece), scratch);
+          }
+        });
     return absl::OkStatus();
   }
 
  private:
   PoolAttributes attributes_;
-  bool average_;
-  const PoolPlaneKernels& kernels_;
+  PoolKind kind_;
+  PoolLoop loop_;
 };
 
 struct GlobalState {
@@ -125,17 +152,31 @@ class GlobalPool : public Kernel {
   const PoolPlaneKernels& kernels_;
 };
 
-template <bool kAverage>
-absl::StatusOr<std::unique_ptr<Kernel>> MakePool(const NodeSpec& spec) {
-  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec));
-  ONWARD_ASSIGN_OR_RETURN(PoolAttributes attributes, PoolAttributes::Parse(spec));
-  if (attributes.window.kernel.size() > 2 || spec.has_output(1))
-    return absl::UnimplementedError("one or two spatial axes, without Indices");
+absl::StatusOr<std::unique_ptr<Kernel>> MakePoolOf(const NodeSpec& spec, PoolKind kind,
+                                                   PoolAttributes attributes) {
+  if (attributes.window.kernel.size() > kMostPoolAxes)
+    return absl::UnimplementedError(absl::StrCat("up to ", kMostPoolAxes, " spatial axes"));
   // Columns are split into one row per phase of the stride.
   for (int64_t stride : attributes.window.strides) {
     if (stride > 64) return absl::UnimplementedError("strides up to 64");
   }
-  return std::make_unique<Pool>(std::move(attributes), kAverage, TargetOf(spec));
+  return std::make_unique<Pool>(std::move(attributes), kind, TargetOf(spec));
+}
+
+template <PoolKind kKind>
+absl::StatusOr<std::unique_ptr<Kernel>> MakePool(const NodeSpec& spec) {
+  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec));
+  ONWARD_ASSIGN_OR_RETURN(PoolAttributes attributes, PoolAttributes::Parse(spec));
+  if (spec.has_output(1)) return absl::UnimplementedError("without Indices");
+  return MakePoolOf(spec, kKind, std::move(attributes));
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeLpPool(const NodeSpec& spec) {
+  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec));
+  ONWARD_ASSIGN_OR_RETURN(PoolAttributes attributes, PoolAttributes::Parse(spec));
+  if (attributes.p != 1 && attributes.p != 2) return absl::UnimplementedError("p of 1 or 2");
+  const PoolKind kind = attributes.p == 1 ? PoolKind::kNorm1 : PoolKind::kNorm2;
+  return MakePoolOf(spec, kind, std::move(attributes));
 }
 
 template <bool kAverage>
@@ -145,8 +186,9 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeGlobalPool(const NodeSpec& spec) {
 }
 
 constexpr KernelEntry kKernels[] = {
-    {"", "MaxPool", "max_pool", MakePool<false>, kVectorTargets},
-    {"", "AveragePool", "average_pool", MakePool<true>, kVectorTargets},
+    {"", "MaxPool", "max_pool", MakePool<PoolKind::kMax>, kVectorTargets},
+    {"", "AveragePool", "average_pool", MakePool<PoolKind::kAverage>, kVectorTargets},
+    {"", "LpPool", "lp_pool", MakeLpPool, kVectorTargets},
     {"", "GlobalAveragePool", "global_average_pool", MakeGlobalPool<true>, kVectorTargets},
     {"", "GlobalMaxPool", "global_max_pool", MakeGlobalPool<false>, kVectorTargets},
 };

@@ -15,7 +15,7 @@
 #include "kernels/cpu/simd/gemm_tile.h"
 #include "kernels/cpu/simd/half_loops.h"
 #include "kernels/cpu/simd/int8_tile.h"
-#include "kernels/cpu/simd/pool_plane.h"
+#include "kernels/cpu/simd/pool_rows.h"
 #include "kernels/cpu/simd/product_tile.h"
 #include "kernels/cpu/simd/quantize_loops.h"
 #include "kernels/cpu/simd/reduce_loops.h"
@@ -205,17 +205,16 @@ void Images(Draw& draw) {
     planes.resize(static_cast<size_t>(ChannelPlanes(w)));
     return planes;
   });
-  PoolPlane plane;
-  plane.x = x.data(), plane.in_rows = w.in_h, plane.in_columns = w.in_w;
-  plane.kernel_rows = plane.kernel_columns = 3, plane.pad_rows = plane.pad_columns = 1;
-  plane.stride_rows = w.stride_h, plane.stride_columns = w.stride_w;
-  plane.out_rows = w.out_h, plane.out_columns = w.out_w;
+  const PoolAxis axes[] = {{w.in_h, w.out_h, 3, w.stride_h, 1, 1, nullptr},
+                           {w.in_w, w.out_w, 3, w.stride_w, 1, 1, nullptr}};
+  PoolRows rows;
+  rows.x = x.data(), rows.axes = axes, rows.num_axes = 2;
+  const int64_t floats = PlanPoolRows(rows);
   Both("max pool", draw, 0, [&](Target target) {
-    Floats y(static_cast<size_t>(w.out_h * w.out_w)),
-        scratch(static_cast<size_t>(PoolScratch(plane)));
-    PoolPlane out = plane;
+    Floats y(static_cast<size_t>(w.out_h * w.out_w)), scratch(static_cast<size_t>(floats));
+    PoolRows out = rows;
     out.y = y.data();
-    kPoolsPerTarget.For(target)().max(out, scratch.data());
+    kRowPoolsPerTarget.For(target)().max(out, 0, w.out_h, scratch.data());
     return y;
   });
   for (const int64_t m : {2, 4})

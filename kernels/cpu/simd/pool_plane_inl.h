@@ -1,119 +1,10 @@
 #pragma once
 
 #include "kernels/cpu/simd/copy_run_inl.h"
+#include "kernels/cpu/simd/pool_ops_inl.h"
 #include "kernels/cpu/simd/pool_plane.h"
 
 namespace onward::kernels::cpu::ONWARD_TARGET {
-
-// NaN if either is.
-struct PooledMax {
-  static ONWARD_INLINE float Identity() { return -__builtin_inff(); }
-  static ONWARD_INLINE Vec Combine(Vec a, Vec b) { return Select(a != a, a, Max(a, b)); }
-  static ONWARD_INLINE float Combine(float a, float b) { return a != a || a > b ? a : b; }
-};
-struct PooledSum {
-  static ONWARD_INLINE float Identity() { return 0.0f; }
-  static ONWARD_INLINE Vec Combine(Vec a, Vec b) { return a + b; }
-  static ONWARD_INLINE float Combine(float a, float b) { return a + b; }
-};
-
-// to[i] = the rows [first, last), `row` apart, combined, for i < columns.
-template <typename Op>
-ONWARD_INLINE void CombineRows(const float* x, int64_t row, int64_t first, int64_t last,
-                               int64_t columns, float* to) {
-  int64_t i = 0;
-  for (; i + kLanes <= columns; i += kLanes) {
-    Vec v = Set(Op::Identity());
-    for (int64_t r = first; r < last; ++r) v = Op::Combine(v, Load(x + r * row + i));
-    Store(to + i, v);
-  }
-  if (i == columns) return;
-  const int rest = static_cast<int>(columns - i);
-  Vec v = Set(Op::Identity());
-  for (int64_t r = first; r < last; ++r) v = Op::Combine(v, LoadN(x + r * row + i, rest));
-  StoreN(to + i, v, rest);
-}
-
-// phases[p * length + i] = row[i * 4 + p] for whole vectors of i; returns their end.
-ONWARD_INLINE int64_t SplitFourPhases(const float* row, int64_t length, float* phases) {
-  constexpr auto kAll = std::make_integer_sequence<int, kLanes>();
-  int64_t i = 0;
-  for (; i + kLanes <= length; i += kLanes) {
-    const float* from = row + 4 * i;
-    const Vec a = Load(from), b = Load(from + kLanes);
-    const Vec c = Load(from + 2 * kLanes), d = Load(from + 3 * kLanes);
-    const Vec even_low = EvenLanes(a, b, kAll), even_high = EvenLanes(c, d, kAll);
-    const Vec odd_low = OddLanes(a, b, kAll), odd_high = OddLanes(c, d, kAll);
-    Store(phases + i, EvenLanes(even_low, even_high, kAll));
-    Store(phases + length + i, EvenLanes(odd_low, odd_high, kAll));
-    Store(phases + 2 * length + i, OddLanes(even_low, even_high, kAll));
-    Store(phases + 3 * length + i, OddLanes(odd_low, odd_high, kAll));
-  }
-  return i;
-}
-
-// phases[p * length + i] = row[i * stride + p].
-ONWARD_INLINE void SplitPhases(const float* row, int64_t stride, int64_t length, float* phases) {
-  if (stride == 2) {
-    float* odd = phases + length;
-    for (int64_t i = 0; i < length; ++i) {
-      phases[i] = row[2 * i];
-      odd[i] = row[2 * i + 1];
-    }
-    return;
-  }
-  const int64_t done = stride == 4 ? SplitFourPhases(row, length, phases) : 0;
-  for (int64_t p = 0; p < stride; ++p) {
-    for (int64_t i = done; i < length; ++i) phases[p * length + i] = row[i * stride + p];
-  }
-}
-
-template <typename Op, bool kAverage>
-ONWARD_INLINE void Pool(const PoolPlane& p, float* scratch) {
-  const int64_t stride = p.stride_columns;
-  const int64_t reach =
-      (p.out_columns - 1) * stride + (p.kernel_columns - 1) * p.dilation_columns + 1;
-  const int64_t used = p.pad_columns + p.in_columns;
-  // Every phase is read for whole vectors of outputs.
-  const int64_t length = ((reach > used ? reach : used) + stride - 1) / stride + kLanes;
-  float* row = scratch;
-  float* phases = stride == 1 ? row : scratch + length * stride;
-  for (int64_t i = 0; i < length * stride; ++i) row[i] = Op::Identity();
-  for (int64_t o = 0; o < p.out_rows; ++o) {
-    const int64_t start = o * p.stride_rows - p.pad_rows;
-    int64_t first = start >= 0 ? 0 : (-start + p.dilation_rows - 1) / p.dilation_rows;
-    int64_t last =
-        start >= p.in_rows ? 0 : (p.in_rows - start + p.dilation_rows - 1) / p.dilation_rows;
-    if (last > p.kernel_rows) last = p.kernel_rows;
-    if (first > last) first = last;
-    CombineRows<Op>(p.x + start * p.in_columns, p.dilation_rows * p.in_columns, first, last,
-                    p.in_columns, row + p.pad_columns);
-    if (stride != 1) SplitPhases(row, stride, length, phases);
-    float* y = p.y + o * p.out_columns;
-    for (int64_t i = 0; i < p.out_columns; i += kLanes) {
-      Vec v = Set(Op::Identity());
-      for (int64_t k = 0; k < p.kernel_columns; ++k) {
-        const int64_t tap = k * p.dilation_columns;
-        v = Op::Combine(v, Load(phases + tap % stride * length + tap / stride + i));
-      }
-      const int64_t rest = p.out_columns - i;
-      const int lanes = rest < kLanes ? static_cast<int>(rest) : kLanes;
-      if constexpr (kAverage) v = v / (LoadN(p.column_counts + i, lanes) * p.row_counts[o]);
-      if (lanes == kLanes) {
-        Store(y + i, v);
-      } else {
-        StoreN(y + i, v, lanes);
-      }
-    }
-  }
-}
-
-inline void MaxPool(const PoolPlane& plane, float* scratch) {
-  Pool<PooledMax, false>(plane, scratch);
-}
-inline void AveragePool(const PoolPlane& plane, float* scratch) {
-  Pool<PooledSum, true>(plane, scratch);
-}
 
 template <typename Op>
 ONWARD_INLINE float Reduce(const float* x, int64_t count) {
@@ -188,8 +79,8 @@ void Greater(const T* __restrict x, int64_t count, T* __restrict y) {
 }
 
 const PoolPlaneKernels& Pools() {
-  static constexpr PoolPlaneKernels kKernels = {
-      MaxPool, AveragePool, Largest, Sum, MaxGradientOfSquares, Greater<uint8_t>, Greater<int8_t>};
+  static constexpr PoolPlaneKernels kKernels = {Largest, Sum, MaxGradientOfSquares,
+                                                Greater<uint8_t>, Greater<int8_t>};
   return kKernels;
 }
 

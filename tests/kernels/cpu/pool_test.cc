@@ -1,5 +1,6 @@
-// Pools of float32 of any window against sums and maxima by definition.
+// Pools of float32 of any window and rank against sums and maxima by definition.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <random>
 #include <vector>
@@ -72,8 +73,125 @@ class PoolTest : public ::testing::Test {
     EXPECT_GE(testing::ExpectFastKernels(pool), 1);
   }
 
+  // Windows of one to four axes, dilated ones too, by the definition of one window after another.
+  struct Window1 {
+    int64_t input, kernel, stride, dilation, begin, end;
+    int64_t output() const {
+      return (input + begin + end - (kernel - 1) * dilation - 1) / stride + 1;
+    }
+  };
+
+  // What the window at `position` has: the elements inside, and how many taps the padding has.
+  static std::vector<float> Elements(const std::vector<Window1>& axes, const float* plane,
+                                     int64_t position) {
+    std::vector<int64_t> offsets = {0}, places(axes.size());
+    for (size_t a = axes.size(); a-- > 0; position /= axes[a].output())
+      places[a] = position % axes[a].output();
+    for (size_t a = 0; a < axes.size(); ++a) {
+      std::vector<int64_t> next;
+      for (const int64_t offset : offsets) {
+        for (int64_t k = 0; k < axes[a].kernel; ++k) {
+          const int64_t at = places[a] * axes[a].stride + k * axes[a].dilation - axes[a].begin;
+          if (at >= 0 && at < axes[a].input) next.push_back(offset * axes[a].input + at);
+        }
+      }
+      offsets = next;
+    }
+    std::vector<float> elements;
+    for (const int64_t offset : offsets) elements.push_back(plane[offset]);
+    return elements;
+  }
+
+  static float Pooled(const std::string& op, int64_t p, const std::vector<float>& elements,
+                      double divisor) {
+    double sum = 0;
+    float greatest = -std::numeric_limits<float>::infinity();
+    for (const float element : elements) {
+      const auto wide = static_cast<double>(element);
+      sum += op == "LpPool" ? std::pow(std::fabs(wide), static_cast<double>(p)) : wide;
+      if (!(element <= greatest) && greatest == greatest) greatest = element;
+    }
+    if (op == "MaxPool") return greatest;
+    if (op == "LpPool") return static_cast<float>(std::pow(sum, 1.0 / static_cast<double>(p)));
+    return static_cast<float>(sum / divisor);
+  }
+
+  std::vector<Window1> DrawWindows() {
+    std::vector<Window1> axes(static_cast<size_t>(Draw(1, 4)));
+    const bool pads = Draw(0, 1) == 0;
+    for (Window1& axis : axes) {
+      axis = {0, Draw(1, 3), Draw(1, 3), Draw(1, 2), 0, 0};
+      if (pads) axis.begin = axis.end = Draw(0, axis.kernel - 1);
+      if (Draw(0, 1) == 0) axis = {0, 2, 2, 1, 0, 0};
+      axis.input = Draw((axis.kernel - 1) * axis.dilation + 1, &axis == &axes.back() ? 80 : 8);
+    }
+    return axes;
+  }
+
+  // Every kernel gives NaN where a window has one.
+  Tensor DrawPlanes(const Dims& dims) {
+    Tensor x(DType::kFloat32, dims);
+    for (int64_t i = 0; i < x.num_elements(); ++i)
+      x.mutable_data<float>()[i] = static_cast<float>(Draw(-1000, 1000)) / 64;
+    if (Draw(0, 2) == 0) {
+      x.mutable_data<float>()[Draw(0, x.num_elements() - 1)] =
+          std::numeric_limits<float>::quiet_NaN();
+    }
+    return x;
+  }
+
+  void TryRank() {
+    const char* kOps[] = {"MaxPool", "AveragePool", "LpPool"};
+    const std::string op = kOps[Draw(0, 2)];
+    const std::vector<Window1> axes = DrawWindows();
+    std::vector<int64_t> kernel, strides, dilations, begins, ends;
+    Dims dims = {2, Draw(1, 2)}, out_dims = dims;
+    double window = 1;
+    for (const Window1& axis : axes) {
+      kernel.push_back(axis.kernel);
+      strides.push_back(axis.stride);
+      dilations.push_back(axis.dilation);
+      begins.push_back(axis.begin);
+      ends.push_back(axis.end);
+      dims.push_back(axis.input);
+      out_dims.push_back(axis.output());
+      window *= static_cast<double>(axis.kernel);
+    }
+    const Tensor x = DrawPlanes(dims);
+    Tensor y(DType::kFloat32, out_dims);
+    const int64_t planes = dims[0] * dims[1], p = Draw(1, 3);
+    const int64_t outputs = y.num_elements() / planes, inputs = x.num_elements() / planes;
+    for (int64_t i = 0; i < y.num_elements(); ++i) {
+      const std::vector<float> elements =
+          Elements(axes, x.data<float>() + i / outputs * inputs, i % outputs);
+      y.mutable_data<float>()[i] = Pooled(op, p, elements, window);
+    }
+    begins.insert(begins.end(), ends.begin(), ends.end());
+    cases::OpCase pool;
+    pool.op = op;
+    pool.name = absl::StrCat(op, " of ", DimsString(dims));
+    pool.attributes = {
+        {"kernel_shape", kernel}, {"strides", strides}, {"pads", begins}, {"dilations", dilations}};
+    if (op == "AveragePool") pool.attributes.Set("count_include_pad", int64_t{1});
+    if (op == "LpPool") pool.attributes.Set("p", p);
+    pool.inputs = {x};
+    pool.expected = {y};
+    pool.atol = 1e-5;
+    EXPECT_GE(testing::ExpectFastKernels(pool), op == "LpPool" && p == 3 ? 0 : 1);
+  }
+
   std::mt19937 random_;
 };
+
+TEST_F(PoolTest, AnyRank) {
+  const auto first = static_cast<unsigned>(::testing::UnitTest::GetInstance()->random_seed());
+  for (unsigned seed = first; seed < first + 120; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    random_.seed(seed);
+    TryRank();
+    if (HasFailure()) return;
+  }
+}
 
 TEST_F(PoolTest, AnyWindow) {
   const auto first = static_cast<unsigned>(::testing::UnitTest::GetInstance()->random_seed());
