@@ -33,6 +33,7 @@ KernelList EinsumKernels();
 KernelList LossKernels();
 KernelList LrnKernels();
 KernelList MatMulKernels();
+KernelList DoubleMatMulKernels();
 KernelList MatMulNBitsKernels();
 KernelList RecurrentKernels();
 KernelList RecurrentGradientKernels();

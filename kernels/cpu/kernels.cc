@@ -35,6 +35,7 @@ const std::vector<KernelEntry>& CpuKernels() {
         cpu::LossKernels,
         cpu::LrnKernels,
         cpu::MatMulKernels,
+        cpu::DoubleMatMulKernels,
         cpu::MatMulNBitsKernels,
         cpu::AttentionKernels,
         cpu::AttentionGradientKernels,

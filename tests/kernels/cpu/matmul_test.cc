@@ -1,6 +1,7 @@
 // The float32 products of every instruction set against sums in double.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <functional>
 #include <vector>
@@ -114,6 +115,19 @@ TEST(MatMul, Vectors) {
   EXPECT_GE(ExpectFastKernels({"vector_matrix", "MatMul", "", {}, {five, matrix}, {left}}, 2), 2);
   EXPECT_GE(ExpectFastKernels({"matrix_vector", "MatMul", "", {}, {matrix, seven}, {right}}, 2), 2);
   EXPECT_GE(ExpectFastKernels({"dot", "MatMul", "", {}, {seven, seven}, {dot}}, 2), 2);
+}
+
+// The case in double: the products are those of floats, so that they are exact but for their sums.
+Tensor Widened(const Tensor& floats) {
+  Tensor wide(DType::kFloat64, floats.dims());
+  for (int64_t i = 0; i < floats.num_elements(); ++i)
+    wide.mutable_data<double>()[i] = static_cast<double>(floats.data<float>()[i]);
+  return wide;
+}
+OpCase InDouble(OpCase c) {
+  for (Tensor& input : c.inputs) input = Widened(input);
+  c.expected = {Widened(c.expected[0])};
+  return c;
 }
 
 OpCase GemmCase(std::mt19937& random, DrawTensor draw = AnyFloats, int64_t least = 1,
@@ -369,6 +383,49 @@ TEST(MatMul, WidenedPairsAreTheMatrix) {
         ASSERT_EQ(widened->data()[i], wide->data()[i]) << k << "x" << n << " at " << i;
     }
   }
+}
+
+// The expected sums are rounded to floats; RoundsAsDoubles looks at the rest.
+TEST(DoubleProducts, SizesInEveryCombination) {
+  std::mt19937 random(12);
+  for (int64_t m : {0, 1, 2, 5, 6, 7, 12, 13, 25, 40}) {
+    for (int64_t n : {0, 1, 3, 4, 5, 8, 15, 16, 17, 40}) {
+      for (int64_t k : {0, 1, 67}) {
+        EXPECT_GE(ExpectFastKernels(InDouble(MatMulCase(0, 0, m, n, k, random)), 2), 1);
+      }
+    }
+  }
+  for (const auto& [m, n, k] : {std::array{300, 200, 500}, {3, 300, 700}, {260, 40, 512}})
+    EXPECT_GE(ExpectFastKernels(InDouble(MatMulCase(0, 0, m, n, k, random)), 2), 1);
+  EXPECT_GE(ExpectFastKernels(InDouble(MatMulCase(4, 4, 30, 50, 64, random)), 2), 1);
+  EXPECT_GE(ExpectFastKernels(InDouble(MatMulCase(4, 1, 30, 50, 64, random)), 2), 1);
+}
+
+TEST(DoubleProducts, GemmsOfEveryForm) {
+  for (unsigned seed = 0; seed < 80; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    std::mt19937 random(seed);
+    EXPECT_GE(ExpectFastKernels(InDouble(GemmCase(random)), 2), 1);
+  }
+}
+
+TEST(DoubleProducts, RoundAsDoubles) {
+  std::mt19937 random(14);
+  OpCase c = InDouble(MatMulCase(0, 0, 31, 45, 400, random));
+  for (Tensor& input : c.inputs) {
+    for (int64_t i = 0; i < input.num_elements(); ++i)
+      input.mutable_data<double>()[i] += std::ldexp(static_cast<double>(random() % 1024), -40);
+  }
+  for (int64_t i = 0; i < 31 * 45; ++i) {
+    long double sum = 0;
+    for (int64_t k = 0; k < 400; ++k)
+      sum += static_cast<long double>(c.inputs[0].data<double>()[i / 45 * 400 + k]) *
+             static_cast<long double>(c.inputs[1].data<double>()[k * 45 + i % 45]);
+    c.expected[0].mutable_data<double>()[i] = static_cast<double>(sum);
+  }
+  c.rtol = 0;
+  c.atol = 1e-13;
+  EXPECT_GE(ExpectFastKernels(c, 2), 1);
 }
 
 }  // namespace
