@@ -12,6 +12,7 @@
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/gemm_shared.h"
 #include "kernels/cpu/kernel_list.h"
+#include "kernels/cpu/vector_product.h"
 
 namespace onward::kernels::cpu {
 namespace {
@@ -20,6 +21,7 @@ namespace {
 struct Product {
   const GemmTileKernels* tiles = nullptr;
   GemmPlan plan;
+  VectorPlan vector;
   bool packs_once = false;
   SharedPlan shared;   // where operands are packed once
   GemmArguments args;  // strides; pointers are filled in by Run
@@ -81,6 +83,7 @@ void PlanProduct(ColumnsLayout layout, int64_t m, int64_t n, int64_t k, int64_t 
                  bool scaled, Product& product) {
   const bool a_transposed = product.args.a_row == 1 && product.args.a_k != 1;
   product.plan = PlanGemm(*product.tiles, layout, m, n, k, batches, scaled);
+  if (batches == 1) product.vector = PlanVector(layout, product.args.a_k, m, n, k);
   product.packs_once = batches == 1 && PacksOnce(*product.tiles, layout, a_transposed, m, n, k);
   if (product.packs_once)
     product.shared = PlanShared(*product.tiles, layout, a_transposed, m, n, k);
@@ -88,6 +91,7 @@ void PlanProduct(ColumnsLayout layout, int64_t m, int64_t n, int64_t k, int64_t 
 
 // Floats.
 int64_t ScratchOf(const Product& product, int num_workers) {
+  if (product.vector.kind != VectorPlan::Kind::kNone) return product.vector.scratch;
   return product.packs_once ? product.shared.scratch : product.plan.scratch * num_workers;
 }
 
@@ -95,6 +99,8 @@ void RunProduct(const Product& product, const GemmArguments& args, RunContext& c
   const GemmTileKernels& tiles = *product.tiles;
   const GemmPlan& plan = product.plan;
   float* scratch = context.scratch<float>();
+  if (product.vector.kind != VectorPlan::Kind::kNone)
+    return RunVector(tiles, product.vector, args, scratch, context);
   if (product.packs_once) return RunShared(tiles, product.shared, args, scratch, context);
   const int64_t per_batch = plan.chunks_per_batch();
   context.ParallelForWorkers(
@@ -177,10 +183,12 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeMatMul(const NodeSpec& spec,
   if (const Tensor* b = spec.constant(1); IsMatrix(b) && (b->rank() > 1 || !attributes.trans_b)) {
     const int64_t width = b->rank() == 1 ? 1 : b->dims().back();
     const int64_t height = b->num_elements() / width;
-    ONWARD_RETURN_IF_ERROR(columns->Pack(b->data<float>(), width, attributes.trans_b,
-                                         attributes.trans_b ? width : height,
-                                         attributes.trans_b ? height : width, attributes.alpha));
-    spec.ReleaseConstant(1);
+    const int64_t k = attributes.trans_b ? width : height, n = b->num_elements() / k;
+    if (n > 1) {
+      ONWARD_RETURN_IF_ERROR(
+          columns->Pack(b->data<float>(), width, attributes.trans_b, k, n, attributes.alpha));
+      spec.ReleaseConstant(1);
+    }
   }
   return std::make_unique<MatMul>(attributes, activation, std::move(columns));
 }
@@ -273,7 +281,9 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeGemm(const NodeSpec& spec,
   const GemmAttributes attributes = GemmAttributes::Parse(spec);
   if (spec.only_asks()) return nullptr;
   const Tensor* b = spec.constant(1);
-  if (b != nullptr && b->rank() == 2 && b->num_elements() > 0) {
+  // A vector is read as it lies (vector_product.h).
+  if (b != nullptr && b->rank() == 2 && b->num_elements() > 0 &&
+      b->dims()[attributes.trans_b ? 0 : 1] > 1) {
     const int64_t width = b->dims()[1], k = attributes.trans_b ? width : b->dims()[0];
     ONWARD_RETURN_IF_ERROR(columns->Pack(b->data<float>(), width, attributes.trans_b, k,
                                          b->num_elements() / k, attributes.alpha));

@@ -130,10 +130,30 @@ OpCase InDouble(OpCase c) {
   return c;
 }
 
+// One operand is a vector, the other one large: by dots with rows, by sums of rows in parts of K.
+TEST(MatMul, LargeMatrixAndVector) {
+  std::mt19937 random(8);
+  for (const uint64_t constants : {0, 2}) {
+    EXPECT_GE(ExpectFastKernels(MatMulCase(0, 0, 70, 1, 1000, random), constants), 2);
+    EXPECT_GE(ExpectFastKernels(MatMulCase(0, 0, 331, 1, 37, random), constants), 2);
+    EXPECT_GE(ExpectFastKernels(MatMulCase(3, 1, 33, 1, 400, random), constants), 2);
+    EXPECT_GE(ExpectFastKernels(MatMulCase(3, 3, 33, 1, 400, random), constants), 2);
+    EXPECT_GE(ExpectFastKernels(MatMulCase(0, 0, 1, 700, 2001, random), constants), 2);
+    EXPECT_GE(ExpectFastKernels(MatMulCase(0, 0, 1, 65, 9001, random), constants), 2);
+    EXPECT_GE(ExpectFastKernels(MatMulCase(0, 0, 1, 5001, 66, random), constants), 2);
+  }
+}
+
+// Sizes of a product; 0: drawn.
+struct Sizes {
+  int64_t m = 0, n = 0, k = 0;
+};
+
 OpCase GemmCase(std::mt19937& random, DrawTensor draw = AnyFloats, int64_t least = 1,
-                int64_t most = 70) {
-  const int64_t m = Draw(random, least, most), n = Draw(random, least, most),
-                k = Draw(random, least, most);
+                int64_t most = 70, Sizes sizes = {}) {
+  const int64_t m = sizes.m > 0 ? sizes.m : Draw(random, least, most);
+  const int64_t n = sizes.n > 0 ? sizes.n : Draw(random, least, most);
+  const int64_t k = sizes.k > 0 ? sizes.k : Draw(random, least, most);
   const bool trans_a = Draw(random, 0, 1) != 0, trans_b = Draw(random, 0, 1) != 0;
   const float alpha = Draw(random, 0, 1) ? 1.0f : 0.5f, beta = Draw(random, 0, 1) ? 1.0f : -2.0f;
   OpCase c;
@@ -196,9 +216,11 @@ TEST(Gemm, LargeOperandsArePackedOnce) {
   EXPECT_GE(ExpectFastKernels(c, 2), 2);
 }
 
-OpCase FusedCase(std::mt19937& random, DrawTensor draw = AnyFloats) {
-  const int64_t m = Draw(random, 1, 70), n = Draw(random, 1, 70), k = Draw(random, 1, 70);
-  const int64_t batch = Draw(random, 1, 3);
+OpCase FusedCase(std::mt19937& random, DrawTensor draw = AnyFloats, Sizes sizes = {}) {
+  const int64_t m = sizes.m > 0 ? sizes.m : Draw(random, 1, 70);
+  const int64_t n = sizes.n > 0 ? sizes.n : Draw(random, 1, 70);
+  const int64_t k = sizes.k > 0 ? sizes.k : Draw(random, 1, 70);
+  const int64_t batch = sizes.k > 0 ? 1 : Draw(random, 1, 3);
   const bool trans_a = Draw(random, 0, 1) != 0, trans_b = Draw(random, 0, 1) != 0;
   const bool shared = Draw(random, 0, 1) != 0, bias = Draw(random, 0, 1) != 0;
   const float alpha = Draw(random, 0, 1) ? 1.0f : 0.125f;
@@ -239,6 +261,24 @@ TEST(FusedMatMul, RandomSizesFlagsAndAddends) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     std::mt19937 random(seed);
     EXPECT_GE(ExpectFastKernels(FusedCase(random), 2), 2);
+  }
+}
+
+TEST(FusedMatMul, VectorsAndAddends) {
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    std::mt19937 random(seed);
+    for (const uint64_t constants : {0, 2}) {
+      EXPECT_GE(ExpectFastKernels(FusedCase(random, AnyFloats, {0, 1, 0}), constants), 2);
+      EXPECT_GE(ExpectFastKernels(GemmCase(random, AnyFloats, 1, 70, {0, 1, 0}), constants), 2);
+    }
+    if (seed % 4 != 0) continue;
+    OpCase row = FusedCase(random, AnyFloats, {1, 700, 400});
+    row.atol = 1e-5 * 400 / 64;
+    EXPECT_GE(ExpectFastKernels(row), 2);
+    row = GemmCase(random, AnyFloats, 1, 70, {1, 700, 400});
+    row.atol = 1e-5 * 400 / 64;
+    EXPECT_GE(ExpectFastKernels(row), 2);
   }
 }
 
