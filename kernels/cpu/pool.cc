@@ -52,7 +52,7 @@ void CutPlanes(const PoolGeometry& g, PoolState& s) {
   s.grain = std::max<int64_t>(1, kGrain / (s.rows_per_piece * row_work));
 }
 
-enum class PoolKind : uint8_t { kMax, kAverage, kNorm1, kNorm2 };
+enum class PoolKind : uint8_t { kMax, kAverage, kNorm1, kNorm2, kMaxWithIndices };
 
 PoolLoop LoopOf(PoolKind kind, Target target) {
   const PoolRowLoops& loops = kRowPoolsPerTarget.For(target)();
@@ -65,6 +65,8 @@ PoolLoop LoopOf(PoolKind kind, Target target) {
       return loops.norm1;
     case PoolKind::kNorm2:
       return loops.norm2;
+    case PoolKind::kMaxWithIndices:
+      return loops.max_with_indices;
   }
   return nullptr;
 }
@@ -76,7 +78,7 @@ class Pool : public Kernel {
 
   absl::Status Bind(BindContext& context) const override {
     ONWARD_ASSIGN_OR_RETURN(const PoolGeometry g, PoolDims(attributes_, context.input_dims(0)));
-    context.SetOutput(0, g.output);
+    for (int i = 0; i < context.num_outputs(); ++i) context.SetOutput(i, g.output);
     auto* axes = context.NewArray<PoolAxis>(static_cast<int64_t>(g.axes.size()));
     for (size_t i = 0; i < g.axes.size(); ++i) {
       const WindowAxis& a = g.axes[i];
@@ -104,6 +106,9 @@ class Pool : public Kernel {
             const int64_t first = i % s.pieces_per_plane * s.rows_per_piece;
             rows.x = context.in<float>(0) + plane * s.input_size;
             rows.y = context.out<float>(0) + plane * s.rows_per_plane * s.columns;
+            rows.first_index = plane * s.input_size;
+            if (kind_ == PoolKind::kMaxWithIndices)
+              rows.indices = context.out<int64_t>(1) + plane * s.rows_per_plane * s.columns;
             loop_(rows, first, std::min(s.rows_per_plane, first + s.rows_per_piece), scratch);
           }
         });
@@ -167,8 +172,9 @@ template <PoolKind kKind>
 absl::StatusOr<std::unique_ptr<Kernel>> MakePool(const NodeSpec& spec) {
   ONWARD_RETURN_IF_ERROR(CheckFloat32(spec));
   ONWARD_ASSIGN_OR_RETURN(PoolAttributes attributes, PoolAttributes::Parse(spec));
-  if (spec.has_output(1)) return absl::UnimplementedError("without Indices");
-  return MakePoolOf(spec, kKind, std::move(attributes));
+  if (!spec.has_output(1)) return MakePoolOf(spec, kKind, std::move(attributes));
+  if (attributes.column_major) return absl::UnimplementedError("Indices in order of rows");
+  return MakePoolOf(spec, PoolKind::kMaxWithIndices, std::move(attributes));
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeLpPool(const NodeSpec& spec) {

@@ -21,6 +21,10 @@ inline constexpr int kMostBlockRows = 8;
 struct PoolRows {
   const float* x = nullptr;
   float* y = nullptr;
+  // Where the loop of maxima with indices writes first_index plus the place of a window's first NaN
+  // or, without one, of its first greatest element.
+  int64_t* indices = nullptr;
+  int64_t first_index = 0;
   const PoolAxis* axes = nullptr;
   int num_axes = 0;  // 1 .. kMostPoolAxes
   // By PlanPoolRows.
@@ -41,6 +45,7 @@ struct PoolRowLoops {
   PoolLoop average;  // sums by counts
   PoolLoop norm1;    // sums of magnitudes
   PoolLoop norm2;    // roots of sums of squares
+  PoolLoop max_with_indices;
 };
 
 ONWARD_PER_TARGET(kVectorLoops, const PoolRowLoops&, RowPools, ())

@@ -81,9 +81,8 @@ class PoolTest : public ::testing::Test {
     }
   };
 
-  // What the window at `position` has: the elements inside, and how many taps the padding has.
-  static std::vector<float> Elements(const std::vector<Window1>& axes, const float* plane,
-                                     int64_t position) {
+  // Where the elements lie that the window at `position` has, in their order.
+  static std::vector<int64_t> Places(const std::vector<Window1>& axes, int64_t position) {
     std::vector<int64_t> offsets = {0}, places(axes.size());
     for (size_t a = axes.size(); a-- > 0; position /= axes[a].output())
       places[a] = position % axes[a].output();
@@ -97,9 +96,7 @@ class PoolTest : public ::testing::Test {
       }
       offsets = next;
     }
-    std::vector<float> elements;
-    for (const int64_t offset : offsets) elements.push_back(plane[offset]);
-    return elements;
+    return offsets;
   }
 
   static float Pooled(const std::string& op, int64_t p, const std::vector<float>& elements,
@@ -131,8 +128,9 @@ class PoolTest : public ::testing::Test {
   // Every kernel gives NaN where a window has one.
   Tensor DrawPlanes(const Dims& dims) {
     Tensor x(DType::kFloat32, dims);
+    const int64_t most = Draw(0, 1) == 0 ? 3 : 1000;  // few numbers: many are equal
     for (int64_t i = 0; i < x.num_elements(); ++i)
-      x.mutable_data<float>()[i] = static_cast<float>(Draw(-1000, 1000)) / 64;
+      x.mutable_data<float>()[i] = static_cast<float>(Draw(-most, most)) / 64;
     if (Draw(0, 2) == 0) {
       x.mutable_data<float>()[Draw(0, x.num_elements() - 1)] =
           std::numeric_limits<float>::quiet_NaN();
@@ -158,13 +156,21 @@ class PoolTest : public ::testing::Test {
       window *= static_cast<double>(axis.kernel);
     }
     const Tensor x = DrawPlanes(dims);
-    Tensor y(DType::kFloat32, out_dims);
+    Tensor y(DType::kFloat32, out_dims), indices(DType::kInt64, out_dims);
     const int64_t planes = dims[0] * dims[1], p = Draw(1, 3);
     const int64_t outputs = y.num_elements() / planes, inputs = x.num_elements() / planes;
     for (int64_t i = 0; i < y.num_elements(); ++i) {
-      const std::vector<float> elements =
-          Elements(axes, x.data<float>() + i / outputs * inputs, i % outputs);
+      const float* plane = x.data<float>() + i / outputs * inputs;
+      const std::vector<int64_t> offsets = Places(axes, i % outputs);
+      std::vector<float> elements;
+      for (const int64_t offset : offsets) elements.push_back(plane[offset]);
       y.mutable_data<float>()[i] = Pooled(op, p, elements, window);
+      size_t first = 0;
+      for (size_t j = 1; j < elements.size(); ++j) {
+        if (!(elements[j] <= elements[first]) && elements[first] == elements[first]) first = j;
+      }
+      indices.mutable_data<int64_t>()[i] =
+          i / outputs * inputs + (elements.empty() ? -1 : offsets[first]);
     }
     begins.insert(begins.end(), ends.begin(), ends.end());
     cases::OpCase pool;
@@ -176,6 +182,7 @@ class PoolTest : public ::testing::Test {
     if (op == "LpPool") pool.attributes.Set("p", p);
     pool.inputs = {x};
     pool.expected = {y};
+    if (op == "MaxPool" && Draw(0, 1) == 0) pool.expected.push_back(indices);
     pool.atol = 1e-5;
     EXPECT_GE(testing::ExpectFastKernels(pool), op == "LpPool" && p == 3 ? 0 : 1);
   }
