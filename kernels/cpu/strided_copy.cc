@@ -120,7 +120,7 @@ void TransposeBlock(const char* from, char* to, const StridedCopy& copy, int64_t
     TransposeBytes(reinterpret_cast<const uint8_t*>(from), copy.column_from, copy.columns, rows, 0,
                    reinterpret_cast<uint8_t*>(to), copy.row_to);
   } else if constexpr (sizeof(T) == 2 || sizeof(T) == 4) {
-    static const TransposeLoops& loops = kTransposePerTarget.For(VectorTarget())();
+    static const TransposeLoops& loops = kTransposesPerTarget.For(VectorTarget())();
     (sizeof(T) == 2 ? loops.of_two_bytes : loops.of_four_bytes)(
         from, copy.column_from, copy.columns, rows, to, copy.row_to);
   } else {

@@ -14,8 +14,8 @@ constexpr int FewFiltersVectors(int filters) {
 
 // kVectors vectors of pixels from `pixel` on; of the last one, `last` lanes have a pixel.
 template <int kFilters, int kVectors>
-ONWARD_INLINE void SumTaps(const FewFiltersRow& row, int64_t pixel, int last,
-                           Vec (&sums)[kFilters][kVectors]) {
+ONWARD_INLINE void SumFewFilters(const FewFiltersRow& row, int64_t pixel, int last,
+                                 Vec (&sums)[kFilters][kVectors]) {
   for (int f = 0; f < kFilters; ++f) {
     for (int v = 0; v < kVectors; ++v) {
       sums[f][v] = Set(row.bias == nullptr ? 0.0f : row.bias[f]);
@@ -51,7 +51,7 @@ ONWARD_INLINE void RunPixels(const FewFiltersRow& row, int64_t& pixel) {
     const int64_t left = row.pixels - pixel - (kVectors - 1) * kLanes;
     const int last = left < kLanes ? static_cast<int>(left) : kLanes;
     Vec sums[kFilters][kVectors];
-    SumTaps<kFilters, kVectors>(row, pixel, last, sums);
+    SumFewFilters<kFilters, kVectors>(row, pixel, last, sums);
     for (int f = 0; f < kFilters; ++f) {
       float* y = row.y + f * row.filter_floats + pixel;
       for (int v = 0; v + 1 < kVectors; ++v) Store(y + v * kLanes, sums[f][v]);
@@ -72,7 +72,7 @@ void RunFilters(const FewFiltersRow& row) {
 }
 
 // Applies the activation to the stored sums.
-inline void Activate(const FewFiltersRow& row) {
+inline void ActivateRow(const FewFiltersRow& row) {
   if (row.activation.kind == Activation::kNone) return;
   WithActivation(row.activation, [&](auto activation) ONWARD_LAMBDA_INLINE {
     for (int f = 0; f < row.filters; ++f) {
@@ -92,7 +92,7 @@ inline void AnyFilters(const FewFiltersRow& row) {
    : row.filters == 2 ? RunFilters<2>
    : row.filters == 3 ? RunFilters<3>
                       : RunFilters<4>)(row);
-  Activate(row);
+  ActivateRow(row);
 }
 
 FewFiltersFunction FewFilters() { return AnyFilters; }

@@ -15,6 +15,6 @@ struct TransposeLoops {
   TransposeLoop of_two_bytes, of_four_bytes;
 };
 
-ONWARD_PER_TARGET(kVectorLoops, const TransposeLoops&, Transpose, ())
+ONWARD_PER_TARGET(kVectorLoops, const TransposeLoops&, Transposes, ())
 
 }  // namespace onward::kernels::cpu

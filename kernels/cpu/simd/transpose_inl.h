@@ -95,7 +95,7 @@ void TransposeTwos(const char* from, int64_t from_stride, int64_t rows, int64_t 
                 to + whole_rows * 2, to_stride);
 }
 
-const TransposeLoops& Transpose() {
+const TransposeLoops& Transposes() {
   static constexpr TransposeLoops kLoops = {TransposeTwos, TransposeFours};
   return kLoops;
 }
