@@ -20,6 +20,7 @@ struct ConvTransposeState {
   WindowAxis depth, rows, columns;
   int64_t batch, channels, filters, group, taps;
   int64_t slices;          // of X whose products are made at once
+  bool tiles_output;       // each element of Y is one product
   int64_t x_size, y_size;  // of one channel
 
   int64_t slice_size() const { return rows.output * columns.output; }
@@ -50,6 +51,10 @@ class ConvTranspose : public Kernel {
     const bool at_once = s->depth.output <= 1 ||
                          g.filters * s->taps <= kMaxProducts / std::max<int64_t>(1, s->x_size);
     s->slices = at_once ? s->depth.output : 1;
+    s->tiles_output = std::all_of(g.axes.begin(), g.axes.end(), [](const WindowAxis& axis) {
+      return axis.stride == axis.kernel && axis.dilation == 1 && axis.pad_begin == 0 &&
+             axis.input == axis.output * axis.kernel;
+    });
     s->plan = PlanGemm(tiles_, ColumnsLayout::kRows, g.filters / g.group * s->taps, s->positions(),
                        g.channels / g.group, g.group, false);
     const Dims products = {g.filters, s->taps, s->positions()};
@@ -106,16 +111,39 @@ class ConvTranspose : public Kernel {
                       int64_t slice, int64_t filter) {
     const float* products = context.scratch<float>() + filter * s.taps * s.positions();
     float* y = context.out<float>(0) + (image * s.filters + filter) * s.y_size;
-    if (slice == 0)
-      std::fill_n(y, s.y_size, context.has_input(2) ? context.in<float>(2)[filter] : 0.0f);
+    const float bias = context.has_input(2) ? context.in<float>(2)[filter] : 0.0f;
+    if (slice == 0 && !s.tiles_output) std::fill_n(y, s.y_size, bias);
     const int64_t y_slice = s.rows.input * s.columns.input,
                   slice_taps = s.rows.kernel * s.columns.kernel;
     for (int64_t k = 0; k < s.depth.kernel; ++k) {
       int64_t begin, end;
       OutputsOfTap(s.depth, k, &begin, &end);
       for (int64_t z = std::max(begin, slice); z < std::min(end, slice + s.slices); ++z) {
-        SumTapsOfSlice(s, products + k * slice_taps * s.positions() + (z - slice) * s.slice_size(),
-                       y + (s.depth.start(z) + k * s.depth.dilation) * y_slice);
+        const float* from =
+            products + k * slice_taps * s.positions() + (z - slice) * s.slice_size();
+        float* to = y + (s.depth.start(z) + k * s.depth.dilation) * y_slice;
+        s.tiles_output ? JoinTapsOfSlice(s, from, bias, to) : SumTapsOfSlice(s, from, to);
+      }
+    }
+  }
+
+  // Where taps do not meet: each row of Y takes its columns from those of one row of taps in turn.
+  static void JoinTapsOfSlice(const ConvTransposeState& s, const float* products, float bias,
+                              float* y) {
+    const int64_t taps = s.columns.kernel, width = s.columns.output;
+    for (int64_t row = 0; row < s.rows.output * s.rows.kernel; ++row, y += width * taps) {
+      const float* from =
+          products + row % s.rows.kernel * taps * s.positions() + row / s.rows.kernel * width;
+      if (taps == 2) {
+        const float* odd = from + s.positions();
+        for (int64_t j = 0; j < width; ++j) {
+          y[2 * j] = from[j] + bias;
+          y[2 * j + 1] = odd[j] + bias;
+        }
+        continue;
+      }
+      for (int64_t l = 0; l < taps; ++l) {
+        for (int64_t j = 0; j < width; ++j) y[j * taps + l] = from[l * s.positions() + j] + bias;
       }
     }
   }
