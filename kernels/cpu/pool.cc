@@ -21,6 +21,7 @@ struct PoolState {
   int64_t planes, input_size, columns;
   int64_t rows_per_plane, rows_per_piece, pieces_per_plane, grain;  // in pieces
   int64_t scratch;                                                  // floats of a worker
+  bool whole;                                                       // a window is a plane
 };
 
 // What an average divides by at each output of an axis.
@@ -71,10 +72,34 @@ PoolLoop LoopOf(PoolKind kind, Target target) {
   return nullptr;
 }
 
+// Averages, or maxima, of whole planes of `size` elements.
+void PoolWholePlanes(const RunContext& context, const PoolPlaneKernels& kernels, bool average,
+                     int64_t planes, int64_t size) {
+  const float* x = context.in<float>(0);
+  float* y = context.out<float>(0);
+  const int64_t grain = std::max<int64_t>(1, 2 * kGrain / (size + 1));
+  context.ParallelFor(planes, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      y[i] = average ? kernels.sum(x + i * size, size) / static_cast<float>(size)
+                     : kernels.largest(x + i * size, size);
+    }
+  });
+}
+
+bool IsWholePlane(const PoolGeometry& g) {
+  return std::all_of(g.axes.begin(), g.axes.end(), [](const WindowAxis& axis) {
+    return axis.kernel == axis.input && axis.dilation == 1 && axis.output == 1 &&
+           axis.pad_begin == 0 && axis.pad_end == 0;
+  });
+}
+
 class Pool : public Kernel {
  public:
   Pool(PoolAttributes attributes, PoolKind kind, Target target)
-      : attributes_(std::move(attributes)), kind_(kind), loop_(LoopOf(kind, target)) {}
+      : attributes_(std::move(attributes)),
+        kind_(kind),
+        loop_(LoopOf(kind, target)),
+        planes_(kPoolsPerTarget.For(target)()) {}
 
   absl::Status Bind(BindContext& context) const override {
     ONWARD_ASSIGN_OR_RETURN(const PoolGeometry g, PoolDims(attributes_, context.input_dims(0)));
@@ -91,12 +116,17 @@ class Pool : public Kernel {
     s->rows.num_axes = static_cast<int>(g.axes.size());
     s->scratch = PlanPoolRows(s->rows);
     CutPlanes(g, *s);
+    s->whole = IsWholePlane(g) && (kind_ == PoolKind::kMax || kind_ == PoolKind::kAverage);
     context.SetScratch(context.num_workers() * s->scratch * static_cast<int64_t>(sizeof(float)));
     return absl::OkStatus();
   }
 
   absl::Status Run(RunContext& context) const override {
     const auto& s = context.state<PoolState>();
+    if (s.whole) {
+      PoolWholePlanes(context, planes_, kind_ == PoolKind::kAverage, s.planes, s.input_size);
+      return absl::OkStatus();
+    }
     context.ParallelForWorkers(
         s.planes * s.pieces_per_plane, s.grain, [&](int worker, int64_t begin, int64_t end) {
           PoolRows rows = s.rows;
@@ -119,6 +149,7 @@ class Pool : public Kernel {
   PoolAttributes attributes_;
   PoolKind kind_;
   PoolLoop loop_;
+  const PoolPlaneKernels& planes_;
 };
 
 struct GlobalState {
@@ -140,15 +171,7 @@ class GlobalPool : public Kernel {
 
   absl::Status Run(RunContext& context) const override {
     const auto& s = context.state<GlobalState>();
-    const float* x = context.in<float>(0);
-    float* y = context.out<float>(0);
-    const int64_t grain = std::max<int64_t>(1, 2 * kGrain / (s.size + 1));
-    context.ParallelFor(s.planes, grain, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        y[i] = average_ ? kernels_.sum(x + i * s.size, s.size) / static_cast<float>(s.size)
-                        : kernels_.largest(x + i * s.size, s.size);
-      }
-    });
+    PoolWholePlanes(context, kernels_, average_, s.planes, s.size);
     return absl::OkStatus();
   }
 
