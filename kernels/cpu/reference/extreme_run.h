@@ -46,9 +46,11 @@ Extreme<ComputeType<T>> ExtremeOfRun(const T* x, int64_t count) {
         if constexpr (std::is_floating_point_v<T>) nans |= v != v;
       }
     }
+    for (int c = 1; c < kChains; ++c)
+      best[0] = (kMax ? best[c] > best[0] : best[c] < best[0]) ? best[c] : best[0];
     for (int lane = 0; lane < kLanes; ++lane) {
       result.nan |= nans[lane] != 0;
-      for (int c = 0; c < kChains; ++c) take(best[c][lane]);
+      take(best[0][lane]);
     }
   }
   for (; i < count; ++i) take(static_cast<C>(x[i]));
