@@ -1,7 +1,7 @@
 #pragma once
 
 #include "kernels/cpu/simd/double_tile.h"
-#include "kernels/cpu/simd/double_vec_inl.h"
+#include "kernels/cpu/simd/doubles_inl.h"
 
 namespace onward::kernels::cpu::ONWARD_TARGET {
 
@@ -9,20 +9,20 @@ namespace onward::kernels::cpu::ONWARD_TARGET {
 inline constexpr int kDoubleRows = kRegisters == 32 ? 12 : 6;
 inline constexpr int kDoubleCols = 2 * kDoubles;
 
-ONWARD_INLINE void AddToRow(double* c, DoubleVec v, int lanes, bool accumulate) {
+ONWARD_INLINE void AddToRow(double* c, Doubles v, int lanes, bool accumulate) {
   if (lanes == kDoubles) return StoreDoubles(c, accumulate ? v + LoadDoubles(c) : v);
   StoreFirstDoubles(c, accumulate ? v + LoadFirstDoubles(c, lanes) : v, lanes);
 }
 
 template <int kRows>
 ONWARD_INLINE void MultiplyDoubles(const DoubleTile& t) {
-  DoubleVec sums[kRows][2];
+  Doubles sums[kRows][2];
   ONWARD_UNROLL
-  for (int r = 0; r < kRows; ++r) sums[r][0] = sums[r][1] = DoubleVec{};
+  for (int r = 0; r < kRows; ++r) sums[r][0] = sums[r][1] = Doubles{};
   const double *a = t.a, *b = t.b;
   const int64_t a_row = t.a_row, a_k = t.a_k, b_k = t.b_k;
   for (int64_t k = t.k; k > 0; --k, a += a_k, b += b_k) {
-    const DoubleVec x = LoadDoubles(b), y = LoadDoubles(b + kDoubles);
+    const Doubles x = LoadDoubles(b), y = LoadDoubles(b + kDoubles);
     ONWARD_UNROLL
     for (int r = 0; r < kRows; ++r) {
       const double factor = a[r * a_row];

@@ -106,18 +106,13 @@ ONWARD_INLINE Doubles ApplyToDoubles(Doubles x) {
 
 template <DoubleUnary kOp>
 void RunOnDoubles(const void* in, void* out, int64_t count, const LoopParameters&) {
-  constexpr int kStep = kLanes / 2;
   const double* x = static_cast<const double*>(in);
   double* y = static_cast<double*>(out);
-  const auto run = [=](int64_t i, size_t n) ONWARD_LAMBDA_INLINE {
-    Doubles v = {};
-    __builtin_memcpy(&v, x + i, n * sizeof(double));
-    v = ApplyToDoubles<kOp>(v);
-    __builtin_memcpy(y + i, &v, n * sizeof(double));
-  };
   int64_t i = 0;
-  for (; i + kStep <= count; i += kStep) run(i, kStep);
-  if (i < count) run(i, static_cast<size_t>(count - i));
+  for (; i + kDoubles <= count; i += kDoubles)
+    StoreDoubles(y + i, ApplyToDoubles<kOp>(LoadDoubles(x + i)));
+  const int left = static_cast<int>(count - i);
+  if (left > 0) StoreFirstDoubles(y + i, ApplyToDoubles<kOp>(LoadFirstDoubles(x + i, left)), left);
 }
 
 template <int... kOps>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernels/cpu/simd/double_vec_inl.h"
+#include "kernels/cpu/simd/doubles_inl.h"
 #include "kernels/cpu/simd/row_dots.h"
 
 namespace onward::kernels::cpu::ONWARD_TARGET {
@@ -8,13 +8,11 @@ namespace onward::kernels::cpu::ONWARD_TARGET {
 inline constexpr int kDotVectors = 4;  // that share the loads of a row
 
 struct AddProducts {
-  static ONWARD_INLINE DoubleVec Next(DoubleVec sum, DoubleVec x, DoubleVec y) {
-    return sum + x * y;
-  }
+  static ONWARD_INLINE Doubles Next(Doubles sum, Doubles x, Doubles y) { return sum + x * y; }
 };
 struct AddSquares {
-  static ONWARD_INLINE DoubleVec Next(DoubleVec sum, DoubleVec x, DoubleVec y) {
-    const DoubleVec difference = x - y;
+  static ONWARD_INLINE Doubles Next(Doubles sum, Doubles x, Doubles y) {
+    const Doubles difference = x - y;
     return sum + difference * difference;
   }
 };
@@ -23,14 +21,14 @@ struct AddSquares {
 template <typename Op, int kRows, int kVectors, typename T>
 ONWARD_INLINE void DotBlock(const T* x, const double* vectors, int64_t count, int64_t to_row,
                             double* to) {
-  DoubleVec sums[kRows][kVectors] = {};
+  Doubles sums[kRows][kVectors] = {};
   const auto add = [&](auto&& load, int64_t i) ONWARD_LAMBDA_INLINE {
-    DoubleVec rows[kRows];
+    Doubles rows[kRows];
     ONWARD_UNROLL
     for (int r = 0; r < kRows; ++r) rows[r] = load(x + r * count + i);
     ONWARD_UNROLL
     for (int v = 0; v < kVectors; ++v) {
-      const DoubleVec vector = load(vectors + v * count + i);
+      const Doubles vector = load(vectors + v * count + i);
       ONWARD_UNROLL
       for (int r = 0; r < kRows; ++r) sums[r][v] = Op::Next(sums[r][v], rows[r], vector);
     }
