@@ -12,14 +12,6 @@ namespace {
 
 using NonZeroTypes = Concat<Concat<NumericTypes, ComplexTypes>, TypeList<bool, std::string>>;
 
-class AtRun : public Kernel {
- public:
-  absl::Status Bind(BindContext& context) const override {
-    context.SetOutputAtRun(0);
-    return absl::OkStatus();
-  }
-};
-
 template <typename T>
 bool IsNonZero(const T& value) {
   if constexpr (std::is_same_v<T, std::string>) {
@@ -76,26 +68,33 @@ void WritePlaces(const TensorView& in, int64_t begin, int64_t end, int64_t k, in
   }
 }
 
+int64_t NumChunks(int64_t elements) { return (elements + kChunk - 1) / kChunk; }
+
 template <typename T>
-class NonZero : public AtRun {
+class NonZero : public Kernel {
  public:
+  absl::Status Bind(BindContext& context) const override {
+    context.SetOutputAtRun(0);
+    context.SetScratch(NumChunks(NumElements(context.input_dims(0))) *
+                       static_cast<int64_t>(sizeof(int64_t)));
+    return absl::OkStatus();
+  }
   absl::Status Run(RunContext& context) const override {
     const TensorView& in = context.input(0);
-    const int64_t count = in.num_elements();
-    // Of each chunk: how many it has, then how many are before it.
-    std::vector<int64_t> before(static_cast<size_t>((count + kChunk - 1) / kChunk));
+    const int64_t count = in.num_elements(), chunks = NumChunks(count);
+    auto* before = context.scratch<int64_t>();  // how many a chunk has, then how many are before it
     const auto for_each_chunk = [&](auto body) {
-      const auto chunks = static_cast<int64_t>(before.size());
       context.ParallelFor(chunks, 1, [&](int64_t begin, int64_t end) {
         for (int64_t c = begin; c < end; ++c)
-          body(c * kChunk, std::min(count, (c + 1) * kChunk), before[static_cast<size_t>(c)]);
+          body(c * kChunk, std::min(count, (c + 1) * kChunk), before[c]);
       });
     };
     for_each_chunk([&](int64_t begin, int64_t end, int64_t& number) {
+      number = 0;
       for (int64_t i = begin; i < end; ++i) number += IsNonZero(in.as<const T>()[i]) ? 1 : 0;
     });
     int64_t found = 0;
-    for (int64_t& number : before) found += std::exchange(number, found);
+    for (int64_t c = 0; c < chunks; ++c) found += std::exchange(before[c], found);
     // A scalar counts as one element along one axis.
     const int64_t rank = std::max<int64_t>(1, in.rank());
     ONWARD_ASSIGN_OR_RETURN(const TensorView out,
@@ -107,9 +106,14 @@ class NonZero : public AtRun {
   }
 };
 
-class Compress : public AtRun {
+class Compress : public Kernel {
  public:
   explicit Compress(std::optional<int64_t> axis) : axis_(axis) {}
+  absl::Status Bind(BindContext& context) const override {
+    context.SetOutputAtRun(0);
+    context.SetScratch(NumElements(context.input_dims(1)) * static_cast<int64_t>(sizeof(int64_t)));
+    return absl::OkStatus();
+  }
   absl::Status Run(RunContext& context) const override {
     const TensorView& in = context.input(0);
     const absl::Span<const bool> condition = context.input(1).span<bool>();
@@ -124,14 +128,12 @@ class Compress : public AtRun {
       inner = NumElements(in.dims, normalized + 1, in.rank());
       out.assign(in.dims.begin(), in.dims.end());
     }
-    std::vector<int64_t> positions;
-    for (size_t i = 0; i < condition.size(); ++i) {
-      if (condition[i]) positions.push_back(static_cast<int64_t>(i));
-    }
-    const auto kept = static_cast<int64_t>(positions.size());
-    if (kept > 0 && positions.back() >= dim) {
+    auto* positions = context.scratch<int64_t>();
+    const int64_t kept =
+        Positions(condition.data(), static_cast<int64_t>(condition.size()), positions);
+    if (kept > 0 && positions[kept - 1] >= dim) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "condition selects position ", positions.back(), " of an axis of size ", dim));
+          "condition selects position ", positions[kept - 1], " of an axis of size ", dim));
     }
     out[axis] = kept;
     ONWARD_ASSIGN_OR_RETURN(const TensorView result, context.AllocateOutput(0, in.dtype, out));
@@ -142,7 +144,7 @@ class Compress : public AtRun {
       const int64_t grain = std::max<int64_t>(1, CopyGrain<T>() / std::max<int64_t>(1, inner));
       context.ParallelFor(outer * kept, grain, [&](int64_t begin, int64_t end) {
         for (int64_t row = begin; row < end; ++row) {
-          const int64_t at = row / kept * dim + positions[static_cast<size_t>(row % kept)];
+          const int64_t at = row / kept * dim + positions[row % kept];
           CopyRun(from + at * inner, inner, to + row * inner);
         }
       });
