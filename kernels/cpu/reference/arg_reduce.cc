@@ -1,7 +1,8 @@
 // ArgMax and ArgMin along one axis. The first NaN wins over every number, as in NumPy.
 #include "kernels/bind/arg_reduce.h"
 
-#include <bit>
+#include <algorithm>
+#include <cstring>
 #include <limits>
 
 #include "kernels/cpu/elementwise.h"
@@ -44,13 +45,26 @@ void RunColumns(const T* x, int64_t* y, const ArgPlan& plan, int64_t columns) {
 // Rows of no more elements are compared with their extreme all at once.
 constexpr int64_t kShortRow = 64;
 
-// Where one of `count` elements equals `best`: the first, or the last.
+// Where one of `count` elements equals `best`, which some element does: the first, or the last.
 template <bool last, typename T, typename C>
 int64_t PlaceOf(const T* x, int64_t count, C best) {
-  uint64_t equal = 0;
-  for (int64_t i = 0; i < count; ++i)
-    equal |= static_cast<uint64_t>(static_cast<C>(x[i]) == best) << i;
-  return last ? 63 - std::countl_zero(equal) : std::countr_zero(equal);
+  int64_t place = last ? -1 : count, i = 0;
+  const auto take = [&](int64_t at) { place = last ? std::max(place, at) : std::min(place, at); };
+  if constexpr (sizeof(T) == 4) {
+    typedef T Vector __attribute__((vector_size(16)));
+    typedef int32_t Places __attribute__((vector_size(16)));
+    const Places none = Places{} + static_cast<int32_t>(place);
+    Places places = none, at = {0, 1, 2, 3};
+    for (; i + 4 <= count; i += 4, at += 4) {
+      Vector v;
+      std::memcpy(&v, x + i, sizeof(v));
+      const Places here = v == Vector{} + best ? at : none;
+      places = (last ? here > places : here < places) ? here : places;
+    }
+    for (int lane = 0; lane < 4; ++lane) take(places[lane]);
+  }
+  for (; i < count; ++i) take(static_cast<C>(x[i]) == best ? i : place);
+  return place;
 }
 
 // The same of one contiguous row: the extreme of each block first, then its place in the best one.
