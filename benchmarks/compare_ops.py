@@ -26,6 +26,7 @@ import onnx  # noqa: E402
 import onnxruntime as ort  # noqa: E402
 from operator_cases import CASES, make_input, model_of  # noqa: E402
 from timing import geometric_mean, median_ms  # noqa: E402
+from zoo_pairs import machine  # noqa: E402
 
 
 class OnnxRuntime:
@@ -104,7 +105,10 @@ def main():
         print(f"geometric mean {mean:.2f}, {len(measured)} cases, {slow} slower than 2x; ONNX Runtime {ort.__version__}, "
               f"{args.threads} threads, float32 unless the name says otherwise")
     if args.json:
-        json.dump(results, open(args.json, "w"), indent=1)
+        conditions = {**machine(args.onward), "peer": "ONNX Runtime", "peer_version": ort.__version__, "suite": "operators",
+                      "threads": args.threads, "rounds": args.rounds}
+        with open(args.json, "w") as file:
+            json.dump({"conditions": conditions, "rows": measured}, file, indent=1)
 
 
 if __name__ == "__main__":

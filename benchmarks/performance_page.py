@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes docs/performance.md from what compare_ort.py, compare_openvino.py and compare_torch.py have measured.
+"""Writes docs/performance.md from what compare_ort.py, compare_openvino.py, compare_torch.py and compare_ops.py measured.
 
-Usage: performance_page.py RESULT.json... (each by `compare_ort.py ZOO --precision P --json RESULT.json`, or of
-compare_openvino.py or compare_torch.py). The results of one processor make one table, with columns for each precision
-and peer, and one of training steps. Tables that have no result among the arguments stay on the page.
+Usage: performance_page.py RESULT.json... (each by `compare_ort.py ZOO --precision P --json RESULT.json`, or of one of
+the others). The results of one processor make one table, with columns for each precision and peer, one of training
+steps and one of single operators. Tables that have no result among the arguments stay on the page.
 """
 import json
 import os
@@ -19,7 +19,8 @@ Written by `benchmarks/performance_page.py` from runs of `benchmarks/compare_ort
 and a peer by turns on the models of the zoo, batch 1, one process at a time. A ratio is the peer's time over Onward's
 within a round, the median of the rounds; above 1 Onward is faster. Times are medians in ms. Training steps, of
 `compare_torch.py`, are forward, backward and optimizer on one batch of networks that PyTorch exported; its best mode is
-that of the round, and memory the peak of the process.
+that of the round, and memory the peak of the process. Operators, of `compare_ops.py`, are single nodes; the table has
+those that are less than 1.1 times as fast as the peer's.
 """
 PAGE = os.path.join(ROOT, "docs", "performance.md")
 
@@ -96,6 +97,25 @@ def training_name(given):
     return f"Training steps on {name_of(given)}"
 
 
+def operators_name(given):
+    return f"Operators on {name_of(given)}"
+
+
+def operators_table(result):
+    """The lines of one processor's operators."""
+    given, rows = result["conditions"], result["rows"]
+    ratios = [row["ratio"] for row in rows]
+    least = sorted((row for row in rows if row["ratio"] < 1.1), key=lambda row: row["ratio"])
+    lines = ["", f"## {operators_name(given)}", "",
+             f"{given['threads']} threads, {given['date']}. Onward {given['onward']}, {given['peer']} {given['peer_version']} "
+             f"({given['rounds']} rounds).",
+             f"{len(rows)} operators, float32 unless the name says otherwise: geometric mean {geometric_mean(ratios):.2f}, "
+             f"{len(rows) - len(least)} of them 1.1 and more.", "",
+             "| operator | ms | ONNX Runtime ms | ratio |", "|---|---|---|---|"]
+    lines += [f"| {row['name']} | {ms(row['onward_ms'])} | {ms(row['ort_ms'])} | {row['ratio']:.2f} |" for row in least]
+    return lines
+
+
 def tables_of_page():
     """The tables that the page has, by processor."""
     with open(PAGE) as page:
@@ -104,18 +124,21 @@ def tables_of_page():
 
 
 def main():
-    by_cpu, training = {}, {}
+    by_cpu, training, operators = {}, {}, {}
     for path in sys.argv[1:]:
         with open(path) as file:
             result = json.load(file)
         given = result["conditions"]
-        if given["peer"] == "PyTorch":
+        if given.get("suite") == "operators":
+            operators[operators_name(given)] = operators_table(result)
+        elif given["peer"] == "PyTorch":
             training.setdefault(training_name(given), []).append(result)
         else:
             by_cpu.setdefault(name_of(given), []).append(result)
     tables = tables_of_page()
     tables.update({name: table(results) for name, results in by_cpu.items()})
     tables.update({name: training_table(results) for name, results in training.items()})
+    tables.update(operators)
     with open(PAGE, "w") as page:
         page.write("\n".join([*HEAD.splitlines(), *(line for lines in tables.values() for line in lines)]) + "\n")
 
