@@ -45,12 +45,6 @@ absl::Status MakeRoom(const ExecutionProvider& provider, DType dtype, DimsView d
   return absl::OkStatus();
 }
 
-// Whether the result was written to the output's memory.
-bool IsHeldBy(const Value& output, const TensorView& result) {
-  return output.is_tensor() && output.tensor().raw_data() == result.data &&
-         output.tensor().dims() == result.dims && output.tensor().dtype() == result.dtype;
-}
-
 // A number that depends on all bits of the seed in its lower half, too, and that no session counts
 // to (SplitMix64).
 uint64_t Scattered(uint64_t seed) {
@@ -297,7 +291,7 @@ absl::Status CompiledSession::CopyOutputs(RunState& state, const Bound& bound,
       output = *result.object;
       continue;
     }
-    if (IsHeldBy(output, result.tensor)) continue;
+    if (state.IsInRoom(index)) continue;
     const ExecutionProvider& provider =
         program.provider_of(program.outputs[static_cast<size_t>(index)]);
     ONWARD_RETURN_IF_ERROR(

@@ -50,6 +50,11 @@ class RunState : public RunServices {
   using Room = absl::FunctionRef<absl::StatusOr<void*>(int32_t output, DType dtype, DimsView dims)>;
   // `room` must outlive the runs; null: such outputs lie in memory of the state.
   void SetRoom(const Room* room) { room_ = room; }
+  // Returns whether the run wrote an output to the memory that `room` gave.
+  bool IsInRoom(int32_t output) const {
+    const auto slot = static_cast<size_t>(program_.outputs[static_cast<size_t>(output)]);
+    return roomed_output_[slot] == output && !owns_[slot];
+  }
 
   // Runs every step. Errors name the node. `options`: of the model's run, also while its bodies
   // run; must outlive the run. Null: of a body, or nobody ends it.
