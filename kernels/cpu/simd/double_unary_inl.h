@@ -13,9 +13,6 @@ ONWARD_INLINE Doubles AbsDouble(Doubles v) { return DoublesOfBits(BitsOfDoubles(
 
 typedef uint64_t UnsignedLongs __attribute__((vector_size(4 * kLanes)));
 
-// Adding it rounds to an integer, which the low bits then have.
-inline constexpr double kDoubleShift = 6755399441055744.0;  // 1.5 * 2^52
-
 // 2^n for integral n, -1022 <= n <= 1023.
 ONWARD_INLINE Doubles DoublePowerOfTwo(Doubles n) {
   return DoublesOfBits((BitsOfDoubles(n + kDoubleShift) + 1023) << 52);

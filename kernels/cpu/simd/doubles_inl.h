@@ -57,6 +57,9 @@ ONWARD_INLINE Vec FromDoubles(const DoublePair& v) {
   return FromDoubles(v, std::make_integer_sequence<int, kLanes>());
 }
 
+// Adding it rounds to an integer, which the low bits then have.
+inline constexpr double kDoubleShift = 6755399441055744.0;  // 1.5 * 2^52
+
 // a0 + a1 x + a2 x^2 + ...
 ONWARD_INLINE Doubles PolynomialDouble(Doubles, double a) { return SetDouble(a); }
 template <typename... Rest>

@@ -17,10 +17,8 @@ ONWARD_INLINE Doubles PowerOfParts(Doubles m, Doubles e, Doubles reciprocal, Dou
   // Beyond, results overflow or round to zero.
   const Doubles bound = SelectDouble(power > 160.0, SetDouble(160.0), power);
   const Doubles w = SelectDouble(bound < -160.0, SetDouble(-160.0), bound);
-  const Doubles shift =
-      SetDouble(6755399441055744.0);  // 1.5 * 2^52: adding it rounds to an integer
-  const Doubles shifted = w + shift;
-  const Doubles r = w - (shifted - shift);
+  const Doubles shifted = w + kDoubleShift;
+  const Doubles r = w - (shifted - kDoubleShift);
   const Doubles s = FmaDouble(
       r,
       PolynomialDouble(r, 0.69314720285240117, 0.2402264791362117, 0.05550332473681785,
