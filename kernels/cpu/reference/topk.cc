@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <type_traits>
 
 #include "kernels/cpu/kernel_list.h"
@@ -84,64 +85,56 @@ class TopK : public Kernel {
       return fits != 0;
     }
   }
-  // Leaves the first k of all in candidates[0, k). Elements that may be among them are gathered;
-  // when there is no room the best k stay, the worst of which few later ones get past.
-  static void SelectFew(const T* in, const TopKPlan& state, Candidate<T>* candidates) {
-    const auto before = Before<T, kLargest>;
-    const int64_t room = std::min(state.dim, 4 * state.k);
-    int64_t count = 0;
-    Candidate<T> worst = {};
-    bool full = false;
-    const auto keep_best = [&] {
-      std::nth_element(candidates, candidates + state.k - 1, candidates + count, before);
-      worst = candidates[state.k - 1];
-      count = state.k;
-      full = true;
-    };
+  // Calls take(candidate) for each element of a line that may be among the best: until `worst` is
+  // set for all, then for those that come before it. Of equal values the earlier one stays.
+  template <typename Take>
+  static void ForEachContender(const T* in, const TopKPlan& state,
+                               const std::optional<Candidate<T>>& worst, const Take& take) {
     for (int64_t j = 0; j < state.dim;) {
       const int64_t end = std::min(state.dim, j + kBlock);
-      if (full && state.inner == 1 && end - j == kBlock && NoneBefore(in + j, worst.value)) {
+      if (worst && state.inner == 1 && end - j == kBlock && NoneBefore(in + j, worst->value)) {
         j = end;
         continue;
       }
       for (; j < end; ++j) {
         const Candidate<T> candidate = {in[j * state.inner], j};
-        // Of equal values the earlier one stays.
-        if (full && (kLargest ? candidate.value <= worst.value : candidate.value >= worst.value))
+        if (worst && (kLargest ? candidate.value <= worst->value : candidate.value >= worst->value))
           continue;
-        if (full && !before(candidate, worst)) continue;
-        candidates[count++] = candidate;
-        if (count == room) keep_best();
+        if (worst && !Before<T, kLargest>(candidate, *worst)) continue;
+        take(candidate);
       }
     }
+  }
+  // Leaves the first k of all in candidates[0, k). Elements that may be among them are gathered;
+  // when there is no room the best k stay, the worst of which few later ones get past.
+  static void SelectFew(const T* in, const TopKPlan& state, Candidate<T>* candidates) {
+    const int64_t room = std::min(state.dim, 4 * state.k);
+    int64_t count = 0;
+    std::optional<Candidate<T>> worst;
+    const auto keep_best = [&] {
+      std::nth_element(candidates, candidates + state.k - 1, candidates + count,
+                       Before<T, kLargest>);
+      worst = candidates[state.k - 1];
+      count = state.k;
+    };
+    ForEachContender(in, state, worst, [&](const Candidate<T>& candidate) {
+      candidates[count++] = candidate;
+      if (count == room) keep_best();
+    });
     keep_best();
   }
   // The same of a k that a sorted list serves best. They are in order.
   static constexpr int64_t kShortList = 16;
   static void SelectSorted(const T* in, const TopKPlan& state, Candidate<T>* best) {
-    const auto before = Before<T, kLargest>;
     int64_t count = 0;
-    for (int64_t j = 0; j < state.dim;) {
-      const int64_t end = std::min(state.dim, j + kBlock);
-      if (count == state.k && state.inner == 1 && end - j == kBlock &&
-          NoneBefore(in + j, best[count - 1].value)) {
-        j = end;
-        continue;
-      }
-      for (; j < end; ++j) {
-        const Candidate<T> candidate = {in[j * state.inner], j};
-        const bool full = count == state.k;
-        // Of equal values the earlier one stays.
-        if (full && (kLargest ? candidate.value <= best[count - 1].value
-                              : candidate.value >= best[count - 1].value))
-          continue;
-        if (full && !before(candidate, best[count - 1])) continue;
-        int64_t place = full ? count - 1 : count++;
-        for (; place > 0 && before(candidate, best[place - 1]); --place)
-          best[place] = best[place - 1];
-        best[place] = candidate;
-      }
-    }
+    std::optional<Candidate<T>> worst;
+    ForEachContender(in, state, worst, [&](const Candidate<T>& candidate) {
+      int64_t place = worst ? count - 1 : count++;
+      for (; place > 0 && Before<T, kLargest>(candidate, best[place - 1]); --place)
+        best[place] = best[place - 1];
+      best[place] = candidate;
+      if (count == state.k) worst = best[count - 1];
+    });
   }
   static void SelectLine(const RunContext& context, const TopKPlan& state, int64_t line,
                          Candidate<T>* candidates) {
