@@ -161,10 +161,7 @@ class DoubleGemm : public Kernel {
       : tiles_(tiles), attributes_(attributes) {}
 
   absl::Status Bind(BindContext& context) const override {
-    const DimsView c = context.has_input(2) ? context.input_dims(2) : DimsView();
-    ONWARD_ASSIGN_OR_RETURN(const GemmGeometry g,
-                            GemmDims(attributes_, context.input_dims(0), context.input_dims(1),
-                                     context.has_input(2) ? &c : nullptr));
+    ONWARD_ASSIGN_OR_RETURN(const GemmGeometry g, GemmDims(attributes_, context));
     context.SetOutput(0, {g.m, g.n});
     auto& state = *context.NewState<DoubleGemmState>();
     state.c_row = g.c_row_stride;

@@ -208,11 +208,7 @@ class Gemm : public Kernel {
       : attributes_(attributes), columns_(std::move(columns)) {}
 
   absl::Status Bind(BindContext& context) const override {
-    const bool has_c = context.has_input(2);
-    const DimsView c = has_c ? context.input_dims(2) : DimsView();
-    ONWARD_ASSIGN_OR_RETURN(
-        const GemmGeometry g,
-        GemmDims(attributes_, context.input_dims(0), context.input_dims(1), has_c ? &c : nullptr));
+    ONWARD_ASSIGN_OR_RETURN(const GemmGeometry g, GemmDims(attributes_, context));
     context.SetOutput(0, {g.m, g.n});
     GemmState* state = context.NewState<GemmState>();
     Product& product = state->product;
@@ -224,7 +220,7 @@ class Gemm : public Kernel {
     product.args.b_stride = attributes_.trans_b ? g.k : g.n;
     product.args.alpha = scaled ? attributes_.alpha : 1.0f;
     product.args.c_row = g.n;
-    if (has_c) BindAddend(g, c, *state);
+    if (context.has_input(2)) BindAddend(g, context.input_dims(2), *state);
     state->addend_offset = ScratchOf(product, context.num_workers());
     const int64_t addend = state->scaled_addend ? state->addend_size : 0;
     context.SetScratch((state->addend_offset + addend) * sizeof(float));

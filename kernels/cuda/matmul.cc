@@ -139,11 +139,7 @@ class Gemm : public Kernel {
       : product_(dtype, precision), dtype_(dtype), attributes_(attributes) {}
 
   absl::Status Bind(BindContext& context) const override {
-    const bool has_c = context.has_input(2);
-    const DimsView c = has_c ? context.input_dims(2) : DimsView();
-    ONWARD_ASSIGN_OR_RETURN(
-        const GemmGeometry g,
-        GemmDims(attributes_, context.input_dims(0), context.input_dims(1), has_c ? &c : nullptr));
+    ONWARD_ASSIGN_OR_RETURN(const GemmGeometry g, GemmDims(attributes_, context));
     auto* state = context.NewState<GemmState>();
     Product& p = state->product;
     p.m = g.m;
@@ -151,7 +147,7 @@ class Gemm : public Kernel {
     p.k = g.k;
     p.trans_a = attributes_.trans_a;
     p.trans_b = attributes_.trans_b;
-    p.has_bias = has_c && HasEpilogues(dtype_);
+    p.has_bias = context.has_input(2) && HasEpilogues(dtype_);
     context.SetOutput(0, Dims{g.m, g.n});
     context.SetScratch(LtProduct::scratch_bytes());
     if (g.m == 0 || g.n == 0 || g.k == 0) return absl::OkStatus();

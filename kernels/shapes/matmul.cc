@@ -139,8 +139,9 @@ GemmAttributes GemmAttributes::Parse(const NodeSpec& spec) {
           attributes.Int("transA", 0) != 0, attributes.Int("transB", 0) != 0};
 }
 
-absl::StatusOr<GemmGeometry> GemmDims(const GemmAttributes& attributes, DimsView a, DimsView b,
-                                      const DimsView* c) {
+absl::StatusOr<GemmGeometry> GemmDims(const GemmAttributes& attributes,
+                                      const BindContext& context) {
+  const DimsView a = context.input_dims(0), b = context.input_dims(1);
   if (a.size() != 2 || b.size() != 2) return Mismatch("operands must have rank 2", a, b);
   GemmGeometry g;
   g.m = a[attributes.trans_a ? 1 : 0];
@@ -149,12 +150,13 @@ absl::StatusOr<GemmGeometry> GemmDims(const GemmAttributes& attributes, DimsView
   if (b[attributes.trans_b ? 1 : 0] != g.k) return Mismatch("inner dims differ", a, b);
   const Dims output = {g.m, g.n};
   ONWARD_RETURN_IF_ERROR(CheckedNumElements(output).status());
-  if (c == nullptr) return g;
-  const int64_t columns = c->empty() ? 1 : c->back();
-  const int64_t rows = c->size() < 2 ? 1 : (*c)[0];
-  if (c->size() > 2 || (columns != 1 && columns != g.n) || (rows != 1 && rows != g.m)) {
+  if (!context.has_input(2)) return g;
+  const DimsView c = context.input_dims(2);
+  const int64_t columns = c.empty() ? 1 : c.back();
+  const int64_t rows = c.size() < 2 ? 1 : c[0];
+  if (c.size() > 2 || (columns != 1 && columns != g.n) || (rows != 1 && rows != g.m)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("C ", DimsString(*c), " does not broadcast to ", DimsString(output)));
+        absl::StrCat("C ", DimsString(c), " does not broadcast to ", DimsString(output)));
   }
   g.c_row_stride = rows == 1 ? 0 : columns;
   g.c_column_stride = columns == 1 ? 0 : 1;

@@ -70,8 +70,7 @@ struct GemmGeometry {
   int64_t c_column_stride = 0;
 };
 
-// `c` is null when there is none.
-absl::StatusOr<GemmGeometry> GemmDims(const GemmAttributes& attributes, DimsView a, DimsView b,
-                                      const DimsView* c);
+// Returns the geometry of inputs A, B and, where it is given, C.
+absl::StatusOr<GemmGeometry> GemmDims(const GemmAttributes& attributes, const BindContext& context);
 
 }  // namespace onward::kernels
