@@ -24,9 +24,9 @@ struct PassOptions {
       int64_t{1}
       << 24;  // larger results stay computed at run time, unless they replace larger constants
   int stop_after_patches = -1;  // for bisection of a wrong rewrite; negative: no limit
-  // 16-bit floats may stay float32 between ops, sums of 8-bit integers exact between scales, and
-  // attention fused of its parts gives zeros for a row whose keys are all masked by -inf, where the
-  // parts give NaN.
+  // 16-bit floats may stay float32 between ops, sums of 8-bit integers exact between scales,
+  // subnormal weights of products may be zeros, and attention fused of its parts gives zeros for a
+  // row whose keys are all masked by -inf, where the parts give NaN.
   bool excess_precision = true;
   bool fuses_narrow_floats = false;  // the device has fused ops in floats of 16 bits
   bool narrow_products = false;      // kernels multiply float32 as bfloat16

@@ -55,6 +55,8 @@ absl::StatusOr<int> SinkSmallConstants(Graph& graph, const PassOptions& options,
 absl::StatusOr<int> SinkConstants(Graph& graph, const PassOptions& options, int& budget);
 // Ops on 16-bit floats to float32 between casts, where excess precision is allowed.
 absl::StatusOr<int> WidenFloats(Graph& graph, const PassOptions& options, int& budget);
+// Subnormal float32 weights and biases of products as zeros, where excess precision is allowed.
+absl::StatusOr<int> FlushSubnormals(Graph& graph, const PassOptions& options, int& budget);
 // Losses over classes read scores of 16 bits themselves, and their gradients write them.
 absl::StatusOr<int> WidenLosses(Graph& graph, const PassOptions& options, int& budget);
 // Gradients read and write floats of 16 bits that are cast around them.

@@ -46,6 +46,7 @@ std::vector<Pass> DevicePipeline(std::string_view provider) {
     passes.push_back({"widen_floats", WidenFloats});
     passes.push_back({"eliminate_identity", EliminateIdentity});
     passes.push_back({"merge_chains", MergeChains});  // that had a Cast between them
+    passes.push_back({"flush_subnormals", FlushSubnormals});
     passes.push_back({"quantize_early", QuantizeEarly});
     passes.push_back({"fuse_quantized", FuseQuantized});
     passes.push_back({"fuse_byte_tables", FuseByteTables});

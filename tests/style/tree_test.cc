@@ -130,9 +130,9 @@ constexpr const char* kEditors[] = {
     "nn/spectral_norm.cc", "nn/weight_norm.cc",
     // Patches cannot say this: single uses, outputs and captures, constants that are dropped,
     // metadata of nodes that stay.
-    "graph/passes/eliminate_dead.cc", "graph/passes/fuse_elementwise.cc",
-    "graph/passes/sink_constants.cc", "graph/passes/widen_floats.cc",
-    "executors/compile_program.cc", "executors/plan/place.cc",
+    "graph/passes/eliminate_dead.cc", "graph/passes/flush_subnormals.cc",
+    "graph/passes/fuse_elementwise.cc", "graph/passes/sink_constants.cc",
+    "graph/passes/widen_floats.cc", "executors/compile_program.cc", "executors/plan/place.cc",
     // Graphs of one node.
     "cli/operator_model.cc",
     // Dims of inputs.
