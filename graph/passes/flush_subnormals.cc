@@ -3,6 +3,7 @@
 // which are below the rounding of any sum that they join.
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/subnormals.h"
@@ -14,7 +15,7 @@ namespace onward {
 
 namespace {
 
-// A product, and the inputs from `first` on that are its weights and biases.
+// A product, and the first of its inputs that are weights or biases.
 struct Product {
   std::string_view op;
   size_t first;
@@ -22,6 +23,14 @@ struct Product {
 
 constexpr Product kProducts[] = {{"Conv", 1}, {"ConvTranspose", 1}, {"MatMul", 0}, {"Gemm", 0},
                                  {"LSTM", 1}, {"GRU", 1},           {"RNN", 1}};
+
+// Where the node's weights begin among its inputs; behind them all unless it is a product.
+size_t FirstWeight(const Node& node) {
+  for (const Product& product : kProducts) {
+    if (node.Is(product.op)) return product.first;
+  }
+  return node.inputs.size();
+}
 
 // The constant with zeros for `id`, which `flushed` keeps; `id` itself where nothing is subnormal.
 ValueId FlushedConstant(Graph& graph, ValueId id, std::map<ValueId, ValueId>& flushed) {
@@ -43,17 +52,14 @@ absl::StatusOr<int> FlushSubnormals(Graph& graph, const PassOptions& options, in
   int patches = 0;
   std::map<ValueId, ValueId> flushed;
   for (const NodeId id : graph.node_ids()) {
-    for (const Product& product : kProducts) {
-      if (!graph.node(id).Is(product.op)) continue;
-      for (size_t i = product.first; i < graph.node(id).inputs.size() && budget > 0; ++i) {
-        const ValueId input = graph.node(id).inputs[i];
-        if (!input.valid()) continue;
-        const ValueId replacement = FlushedConstant(graph, input, flushed);
-        if (replacement == input) continue;
-        GraphEdit(graph).SetInput(id, static_cast<int>(i), replacement);
-        --budget;
-        ++patches;
-      }
+    const std::vector<ValueId> inputs = graph.node(id).inputs;
+    for (size_t i = FirstWeight(graph.node(id)); i < inputs.size() && budget > 0; ++i) {
+      if (!inputs[i].valid()) continue;
+      const ValueId replacement = FlushedConstant(graph, inputs[i], flushed);
+      if (replacement == inputs[i]) continue;
+      GraphEdit(graph).SetInput(id, static_cast<int>(i), replacement);
+      --budget;
+      ++patches;
     }
   }
   return patches;
