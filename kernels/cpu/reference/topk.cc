@@ -105,8 +105,8 @@ class TopK : public Kernel {
       }
     }
   }
-  // Leaves the first k of all in candidates[0, k). Elements that may be among them are gathered;
-  // when there is no room the best k stay, the worst of which few later ones get past.
+  // Leaves the first k of all in candidates[0, k). Gathers the elements that may be among them; a
+  // full list is cut to its best k, and few later elements come before the worst of those.
   static void SelectFew(const T* in, const TopKPlan& state, Candidate<T>* candidates) {
     const int64_t room = std::min(state.dim, 4 * state.k);
     int64_t count = 0;
