@@ -2,7 +2,7 @@
 """Onward against OpenVINO on filled zoo models, alternating in one run.
 
 Usage: compare_openvino.py ZOO_DIR [--peer-precision f32|bf16] [--only REGEX] [--threads 2] [--rounds 3] [--seconds 1]
-                           [--precision P] [--onward PATH] [--json FILE]
+                           [--precision P] [--onward PATH] [--suite NAME] [--json FILE]
 
 As compare_ort.py. --peer-precision is OpenVINO's hint for its arithmetic: f32 beside Onward's default, bf16 beside
 `--precision fast`.

@@ -6,8 +6,8 @@ Usage: compare_ort.py ZOO_DIR [--only REGEX] [--threads 2] [--rounds 3] [--secon
 
 Each round runs Onward (`onward bench`) and ONNX Runtime once each, one process at a time, on the inputs of
 test_data_set_0; the ratio ONNX Runtime / Onward of a round's medians is above 1 where Onward is faster. The table shows
-the median ratio of the rounds. --json writes what performance_page.py reads, as a table of its own for
---suite.
+the median ratio of the rounds. --json writes what performance_page.py reads; --suite names models
+other than the zoo's, which get a table of their own.
 """
 from zoo_pairs import Peer, compare, parser_of
 

@@ -23,7 +23,7 @@ PACKAGES = ["basic_pitch==0.4.0", "captcha_recognizer==1.0.2", "ddddocr==1.6.1",
             "rapidocr==3.10.0", "rapidocr_onnxruntime==1.4.4", "silero_vad==6.2.3", "speechmos==0.0.1.1", "table_cls==1.0.0"]
 
 # Sizes of symbolic dims by a pattern of package/input: the first that matches. 1 where none does.
-SIZES = [(r"silero.*/input", [1, 576]), (r"openwakeword_silero_vad/input", [1, 512]), (r"/waveforms$", [1, 80000]),
+SIZES = [(r"silero.*/input", [1, 576]), (r"/waveforms$", [1, 80000]),
          (r"_rec.*/x", [1, 3, 48, 320]), (r"_cls_.*/x", [1, 3, 48, 192]), (r"_det.*/x", [1, 3, 640, 640]),
          (r"(?i)slanet.*/x", [1, 3, 488, 488]), (r"ddddocr_common.*/input1", [1, 1, 64, 176]),
          (r"nudenet.*/images", [1, 3, 320, 320]), (r"table_cls.*/input", [1, 3, 224, 224]),
