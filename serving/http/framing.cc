@@ -39,6 +39,20 @@ absl::StatusOr<std::string> Decoded(std::string_view segment) {
   return decoded;
 }
 
+// Returns where the next control character may be, in steps of a cache line: heads hold few.
+size_t SkipPlain(std::string_view head, size_t from) {
+  constexpr size_t kStep = 64;
+  for (; from + kStep <= head.size(); from += kStep) {
+    bool plain = true;
+    for (size_t i = 0; i < kStep; ++i) {
+      const auto byte = static_cast<unsigned char>(head[from + i]);
+      plain &= byte >= ' ' && byte != 0x7f;
+    }
+    if (!plain) break;
+  }
+  return from;
+}
+
 }  // namespace
 
 bool CanBeSegment(std::string_view name) {
@@ -48,12 +62,13 @@ bool CanBeSegment(std::string_view name) {
 }
 
 absl::Status CheckHead(std::string_view head) {
-  for (size_t i = 0; i < head.size(); ++i) {
+  for (size_t i = SkipPlain(head, 0); i < head.size(); ++i) {
     const char c = head[i];
     if (c == '\n') {
       if (i == 0 || head[i - 1] != '\r') return Malformed("a line ends without a carriage return");
       const bool folded = i + 1 < head.size() && (head[i + 1] == ' ' || head[i + 1] == '\t');
       if (folded) return Malformed("a field is folded over two lines");
+      i = SkipPlain(head, i + 1) - 1;
     } else if (c == '\r') {
       if (i + 1 == head.size() || head[i + 1] != '\n')
         return Malformed("a carriage return inside a line");

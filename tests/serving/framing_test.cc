@@ -25,6 +25,23 @@ TEST(Framing, Heads) {
               HasSubstr("control character"));
 }
 
+// Wherever it stands among the cache lines that the check takes at once.
+TEST(Framing, WrongCharacterInALongHead) {
+  for (size_t at = 0; at < 200; ++at) {
+    std::string head = "GET / HTTP/1.1\r\nX: " + std::string(200, 'a') + "\r\n\r\n";
+    const size_t place = head.find('a') + at;
+    EXPECT_TRUE(CheckHead(head).ok());
+    head[place] = '\x7f';
+    EXPECT_THAT(Said(CheckHead(head)), HasSubstr("control character")) << at;
+    head[place] = '\n';
+    EXPECT_THAT(Said(CheckHead(head)), HasSubstr("carriage return")) << at;
+    head[place] = '\r';
+    EXPECT_THAT(Said(CheckHead(head)), HasSubstr("inside a line")) << at;
+    head.replace(place, 1, "\r\n ");
+    EXPECT_THAT(Said(CheckHead(head)), HasSubstr("folded")) << at;
+  }
+}
+
 TEST(Framing, Fields) {
   EXPECT_TRUE(CheckFields({{"host", "a"}, {"content-length", "3"}}, 11).ok());
   EXPECT_TRUE(CheckFields({{"host", "a"}, {"transfer-encoding", "Chunked"}}, 11).ok());
