@@ -61,7 +61,7 @@ int64_t PlaceOf(const T* x, int64_t count, C best) {
       const Places here = v == Vector{} + best ? at : none;
       places = (last ? here > places : here < places) ? here : places;
     }
-    for (int lane = 0; lane < 4; ++lane) take(places[lane]);
+    take(FoldLanesOf < last ? Fold::kMax : Fold::kMin, 4 > (places));
   }
   for (; i < count; ++i) take(static_cast<C>(x[i]) == best ? i : place);
   return place;

@@ -23,6 +23,26 @@ constexpr C ExtremeIdentity() {
   return kMax ? Limits::lowest() : Limits::max();
 }
 
+using Halves = uint64_t __attribute__((vector_size(16)));
+
+// The greatest or least lane, of `lanes` of 16 bytes; bits of all lanes together for kOr.
+enum class Fold : uint8_t { kMax, kMin, kOr };
+template <Fold kFold, size_t kLaneBytes, typename Vector>
+auto FoldLanesOf(Vector lanes) {
+  const auto with = [&](Halves moved) {
+    const auto other = reinterpret_cast<Vector>(moved);
+    if constexpr (kFold == Fold::kMax) lanes = other > lanes ? other : lanes;
+    if constexpr (kFold == Fold::kMin) lanes = other < lanes ? other : lanes;
+    if constexpr (kFold == Fold::kOr) lanes |= other;
+  };
+  const auto halves = [&] { return reinterpret_cast<Halves>(lanes); };
+  with(__builtin_shufflevector(halves(), halves(), 1, 0));
+  if constexpr (kLaneBytes <= 4) with(halves() >> 32);
+  if constexpr (kLaneBytes <= 2) with(halves() >> 16);
+  if constexpr (kLaneBytes == 1) with(halves() >> 8);
+  return lanes[0];
+}
+
 template <bool kMax, typename T>
 Extreme<ComputeType<T>> ExtremeOfRun(const T* x, int64_t count) {
   using C = ComputeType<T>;
@@ -38,20 +58,20 @@ Extreme<ComputeType<T>> ExtremeOfRun(const T* x, int64_t count) {
     Vector best[kChains];
     for (Vector& b : best) b = Vector{} + result.value;
     auto nans = best[0] != best[0];
-    for (; i + kChains * kLanes <= count; i += kChains * kLanes) {
-      for (int c = 0; c < kChains; ++c) {
-        Vector v;
-        std::memcpy(&v, x + i + c * kLanes, sizeof(v));
-        best[c] = (kMax ? v > best[c] : v < best[c]) ? v : best[c];
-        if constexpr (std::is_floating_point_v<T>) nans |= v != v;
-      }
-    }
+    const auto take_vector = [&](int chain, const T* from) {
+      Vector v;
+      std::memcpy(&v, from, sizeof(v));
+      best[chain] = (kMax ? v > best[chain] : v < best[chain]) ? v : best[chain];
+      if constexpr (std::is_floating_point_v<T>) nans |= v != v;
+    };
+    for (; i + kChains * kLanes <= count; i += kChains * kLanes)
+      for (int c = 0; c < kChains; ++c) take_vector(c, x + i + c * kLanes);
+    for (; i + kLanes <= count; i += kLanes) take_vector(0, x + i);
     for (int c = 1; c < kChains; ++c)
       best[0] = (kMax ? best[c] > best[0] : best[c] < best[0]) ? best[c] : best[0];
-    for (int lane = 0; lane < kLanes; ++lane) {
-      result.nan |= nans[lane] != 0;
-      take(best[0][lane]);
-    }
+    if constexpr (std::is_floating_point_v<T>)
+      result.nan = FoldLanesOf<Fold::kOr, sizeof(T)>(nans) != 0;
+    result.value = FoldLanesOf < kMax ? Fold::kMax : Fold::kMin, sizeof(T) > (best[0]);
   }
   for (; i < count; ++i) take(static_cast<C>(x[i]));
   return result;

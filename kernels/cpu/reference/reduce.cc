@@ -193,9 +193,10 @@ TotalOf<R, T> ReduceContiguous(const T* x, const ReducePlan& plan) {
   for (int64_t r = 0; r < runs; ++r) {
     const T* from =
         x + LoopOffset(plan.reduced_rank - 1, plan.reduced_dims + 1, plan.reduced_strides + 1, r);
-    for (int64_t i = 0; i < run; i += kBlock) {
+    const int64_t block = kIsExtreme<R> ? run : kBlock;
+    for (int64_t i = 0; i < run; i += block) {
       total = R::template Combine<A>(
-          total, static_cast<A>(ReduceRun<R>(from + i, std::min(kBlock, run - i))));
+          total, static_cast<A>(ReduceRun<R>(from + i, std::min(block, run - i))));
     }
   }
   return total;
