@@ -110,6 +110,11 @@ void Interleave(const char* from, char* to, const StridedCopy& copy, int64_t row
   }
 }
 
+const TransposeLoops& VectorTransposes() {
+  static const TransposeLoops& loops = kTransposesPerTarget.For(VectorTarget())();
+  return loops;
+}
+
 // One block of up to a cache line of rows.
 template <typename T>
 void TransposeBlock(const char* from, char* to, const StridedCopy& copy, int64_t rows) {
@@ -120,7 +125,7 @@ void TransposeBlock(const char* from, char* to, const StridedCopy& copy, int64_t
     TransposeBytes(reinterpret_cast<const uint8_t*>(from), copy.column_from, copy.columns, rows, 0,
                    reinterpret_cast<uint8_t*>(to), copy.row_to);
   } else if constexpr (sizeof(T) == 2 || sizeof(T) == 4) {
-    static const TransposeLoops& loops = kTransposesPerTarget.For(VectorTarget())();
+    const TransposeLoops& loops = VectorTransposes();
     (sizeof(T) == 2 ? loops.of_two_bytes : loops.of_four_bytes)(
         from, copy.column_from, copy.columns, rows, to, copy.row_to);
   } else {
@@ -143,6 +148,14 @@ void CopyFewRows(const char* from, char* to, const StridedCopy& copy, int64_t ro
   constexpr int64_t kSize = sizeof(T);
   // Locals: stores of bytes could change the members of `copy`.
   const int64_t columns = copy.columns, column_from = copy.column_from, row_to = copy.row_to;
+  if constexpr (sizeof(T) <= 4) {
+    if ((rows == 2 || rows == 3) && column_from == rows * kSize) {
+      const TransposeLoops& loops = VectorTransposes();
+      return (kSize == 1   ? loops.split_one_byte
+              : kSize == 2 ? loops.split_two_bytes
+                           : loops.split_four_bytes)(from, columns, rows, to, row_to);
+    }
+  }
   const auto take = [=]<int64_t kRows>(std::integral_constant<int64_t, kRows>) {
     const char* source = from;
     for (int64_t c = 0; c < columns; ++c, source += column_from) {

@@ -95,8 +95,51 @@ void TransposeTwos(const char* from, int64_t from_stride, int64_t rows, int64_t 
                 to + whole_rows * 2, to_stride);
 }
 
+// Elements r, r + kRows, ... of the vectors that follow each other in memory.
+template <int kRows, int r, typename V, int... I>
+ONWARD_INLINE V EveryLane(const V (&v)[kRows], std::integer_sequence<int, I...>) {
+  constexpr int kCount = sizeof...(I);
+  if constexpr (kRows == 2) {
+    return __builtin_shufflevector(v[0], v[1], (2 * I + r)...);
+  } else {
+    const V some = __builtin_shufflevector(v[0], v[1], (3 * I + r < 2 * kCount ? 3 * I + r : 0)...);
+    return __builtin_shufflevector(some, v[2],
+                                   (3 * I + r < 2 * kCount ? I : 3 * I + r - kCount)...);
+  }
+}
+
+template <typename T, int kBytes, int kRows>
+ONWARD_INLINE void SplitRows(const char* from, int64_t columns, char* to, int64_t to_stride) {
+  typedef T V __attribute__((vector_size(kBytes)));
+  constexpr int kCount = kBytes / sizeof(T);
+  constexpr auto kAll = std::make_integer_sequence<int, kCount>();
+  int64_t c = 0;
+  for (; c + kCount <= columns; c += kCount, from += kRows * kBytes) {
+    V v[kRows];
+    __builtin_memcpy(v, from, sizeof(v));
+    const auto store = [&](int row, V lanes) ONWARD_LAMBDA_INLINE {
+      __builtin_memcpy(to + row * to_stride + c * int64_t{sizeof(T)}, &lanes, kBytes);
+    };
+    store(0, EveryLane<kRows, 0>(v, kAll));
+    store(1, EveryLane<kRows, 1>(v, kAll));
+    if constexpr (kRows == 3) store(2, EveryLane<kRows, 2>(v, kAll));
+  }
+  for (; c < columns; ++c) {
+    for (int row = 0; row < kRows; ++row, from += sizeof(T))
+      __builtin_memcpy(to + row * to_stride + c * int64_t{sizeof(T)}, from, sizeof(T));
+  }
+}
+
+template <typename T, int kBytes>
+void Split(const char* from, int64_t columns, int64_t rows, char* to, int64_t to_stride) {
+  if (rows == 2) return SplitRows<T, kBytes, 2>(from, columns, to, to_stride);
+  SplitRows<T, kBytes, 3>(from, columns, to, to_stride);
+}
+
 const TransposeLoops& Transposes() {
-  static constexpr TransposeLoops kLoops = {TransposeTwos, TransposeFours};
+  // Shuffles of small elements over more than 16 bytes are slow on some targets.
+  static constexpr TransposeLoops kLoops = {TransposeTwos, TransposeFours, Split<uint8_t, 16>,
+                                            Split<uint16_t, 16>, Split<uint32_t, sizeof(Vec)>};
   return kLoops;
 }
 
