@@ -27,7 +27,7 @@ std::unique_ptr<ConvAlgorithm> ConvProducts(const GemmTileKernels& tiles, Activa
                                             ConvForm form, Tensor packed);
 
 // Winograd's minimal filtering (winograd_conv.cc) in tiles of m x m outputs; w [filters, channels,
-// 3, 3].
+// 3, 3]. Computes convolutions that WinogradSizesOf (winograd_plan.h) takes.
 ConvAlgorithmOr WinogradProducts(const GemmTileKernels& tiles, ActivationSpec activation, int64_t m,
                                  const Tensor& w);
 // The filters of a run.
@@ -39,7 +39,7 @@ enum class FilterOrder : uint8_t {
 std::unique_ptr<ConvAlgorithm> WinogradProducts(const GemmTileKernels& tiles,
                                                 ActivationSpec activation, int64_t m,
                                                 FilterOrder order);
-// Returns whether WinogradProducts computes the convolution of filters with these dims.
+// Returns whether a convolution of filters with these dims, of any padding, has Winograd's form.
 bool FitsWinograd(const ConvAttributes& attributes, DimsView filters);
 // The same of what its attributes say; strides and dilations that are not there are 1.
 bool FitsWinograd(DimsView kernel, const Dims& strides, const Dims& dilations, int64_t group);

@@ -55,9 +55,8 @@ class SizedConv : public Kernel {
 
  private:
   Way WayFor(const ConvGeometry& g) const {
-    if (!is_strict_ && FitsWinograd(attributes_, filter_dims_) && g.output_size() > 0) {
-      const int64_t m = ChooseWinograd(tiles_.tile_cols / 2,
-                                       {g.channels, g.filters, g.axes[0].output, g.axes[1].output});
+    if (const auto sizes = WinogradSizesOf(g); sizes && !is_strict_) {
+      const int64_t m = ChooseWinograd(tiles_.tile_cols / 2, *sizes);
       if (m != 0) return m == 2 ? kWinograd2 : kWinograd4;
     }
     if (PrefersDilated(tiles_, g)) return kDilated;

@@ -1,12 +1,14 @@
 // Conv and onward.FusedConv of 3x3 taps in float32 by Winograd's minimal filtering
 // (simd/winograd.h). Results differ from sums of products by about 4e-6 of the largest ones, and an
-// infinity or NaN reaches all pixels of its tiles; strict arithmetic does without it.
+// infinity or NaN reaches all pixels of its tiles; strict arithmetic does without it. The images of
+// a dilated convolution are cut into their phases first.
 #include <algorithm>
 #include <optional>
 
 #include "kernels/cpu/conv_algorithm.h"
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/kernel_list.h"
+#include "kernels/cpu/pixel_phases.h"
 #include "kernels/cpu/simd/winograd.h"
 #include "kernels/cpu/winograd_plan.h"
 
@@ -137,6 +139,18 @@ class WinogradRun {
   const WinogradData& data_;
 };
 
+struct WinogradState {
+  WinogradPlan plan;          // of the phases' images
+  PixelPhases input, output;  // of one phase: the images themselves
+  int64_t images = 0;         // before they are cut
+  // In scratch, in floats.
+  int64_t workers_offset = 0, x_offset = 0, residual_offset = 0, y_offset = 0;
+
+  bool has_phases() const { return input.count() > 1; }
+  int64_t x_floats() const { return images * plan.channels * input.pixels(); }
+  int64_t y_floats() const { return images * plan.filters * output.pixels(); }
+};
+
 class Winograd : public ConvAlgorithm {
  public:
   // `filters`: transformed, or empty where each run has its own.
@@ -150,38 +164,45 @@ class Winograd : public ConvAlgorithm {
         order_(order) {}
 
   const void* Bind(BindContext& context, const ConvGeometry& g) const override {
-    WinogradPlan* plan = context.NewArray<WinogradPlan>(1);
-    *plan = PlanWinograd(tiles_, m_, g);
-    context.SetScratch((plan->shared_floats() + FilterScratch(*plan) +
-                        plan->worker_floats() * context.num_workers()) *
+    auto* s = context.NewArray<WinogradState>(1);
+    const WindowAxis &rows = g.axes[0], &columns = g.axes[1];
+    s->plan = PlanWinograd(tiles_, m_, *PhasesAsImages(g));
+    s->input = {rows.input, columns.input, rows.dilation, columns.dilation};
+    s->output = {rows.output, columns.output, rows.dilation, columns.dilation};
+    s->images = g.batch;
+    s->workers_offset = s->plan.shared_floats() + FilterScratch(s->plan);
+    s->x_offset = s->workers_offset + s->plan.worker_floats() * context.num_workers();
+    s->y_offset = s->x_offset + (s->has_phases() ? s->x_floats() : 0);
+    s->residual_offset = s->y_offset + (s->has_phases() ? s->y_floats() : 0);
+    const bool splits_residual = s->has_phases() && context.has_input(3);
+    context.SetScratch((s->residual_offset + (splits_residual ? s->y_floats() : 0)) *
                        static_cast<int64_t>(sizeof(float)));
-    return plan;
+    return s;
   }
 
   void Run(RunContext& context, const void* state) const override {
-    const WinogradPlan& plan = *static_cast<const WinogradPlan*>(state);
+    const WinogradState& s = *static_cast<const WinogradState*>(state);
     float* scratch = context.scratch<float>();
-    float* filters = scratch + plan.shared_floats();
-    if (filters_.empty()) TransformFilters(context, plan, filters);
-    const WinogradData data = {context.in<float>(0),
-                               filters_.empty() ? filters : filters_.data<float>(),
-                               context.has_input(2) ? context.in<float>(2) : nullptr,
-                               context.has_input(3) ? context.in<float>(3) : nullptr,
-                               context.out<float>(0),
-                               scratch,
-                               activation_};
-    const WinogradRun run(tiles_, kernels_, plan, data);
-    if (plan.shared) {
-      context.ParallelFor(plan.images * plan.blocks * plan.channels, kTransformGrain,
-                          [&](int64_t begin, int64_t end) {
-                            for (int64_t i = begin; i < end; ++i) run.TransformShared(i);
-                          });
+    float* filters = scratch + s.plan.shared_floats();
+    if (filters_.empty()) TransformFilters(context, s.plan, filters);
+    WinogradData data = {context.in<float>(0),
+                         filters_.empty() ? filters : filters_.data<float>(),
+                         context.has_input(2) ? context.in<float>(2) : nullptr,
+                         context.has_input(3) ? context.in<float>(3) : nullptr,
+                         context.out<float>(0),
+                         scratch,
+                         activation_};
+    if (!s.has_phases()) return RunImages(context, s, data);
+    SplitPhases(context, s.input, s.images, s.plan.channels, data.x, scratch + s.x_offset);
+    data.x = scratch + s.x_offset;
+    if (data.residual != nullptr) {
+      float* residual = scratch + s.residual_offset;
+      SplitPhases(context, s.output, s.images, s.plan.filters, data.residual, residual);
+      data.residual = residual;
     }
-    float* workers = filters + FilterScratch(plan);
-    context.ParallelForWorkers(plan.chunks(), 1, [&](int worker, int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i)
-        run.RunChunk(i, workers + worker * plan.worker_floats());
-    });
+    data.y = scratch + s.y_offset;
+    RunImages(context, s, data);
+    JoinPhases(context, s.output, s.images, s.plan.filters, data.y, context.out<float>(0));
   }
 
  private:
@@ -190,6 +211,23 @@ class Winograd : public ConvAlgorithm {
 
   int64_t FilterScratch(const WinogradPlan& plan) const {
     return filters_.empty() ? plan.filter_floats() : 0;
+  }
+
+  void RunImages(const RunContext& context, const WinogradState& s,
+                 const WinogradData& data) const {
+    const WinogradPlan& plan = s.plan;
+    const WinogradRun run(tiles_, kernels_, plan, data);
+    if (plan.shared) {
+      context.ParallelFor(plan.images * plan.blocks * plan.channels, kTransformGrain,
+                          [&](int64_t begin, int64_t end) {
+                            for (int64_t i = begin; i < end; ++i) run.TransformShared(i);
+                          });
+    }
+    float* workers = context.scratch<float>() + s.workers_offset;
+    context.ParallelForWorkers(plan.chunks(), 1, [&](int worker, int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        run.RunChunk(i, workers + worker * plan.worker_floats());
+    });
   }
 
   // In the order of PackFilters.
@@ -247,19 +285,31 @@ bool IsAll(const Dims& values, int64_t value) {
   return std::all_of(values.begin(), values.end(), [&](int64_t v) { return v == value; });
 }
 
+// The sizes of the images, or of the phases of dilated ones, whose sizes must be known then.
+std::optional<WinogradSizes> SizesOfNode(const NodeSpec& spec, const ConvAttributes& attributes,
+                                         DimsView filters) {
+  if (FitsWinograd(attributes, filters))
+    return KnownSizes(spec, filters[1], filters[0], spec.constant(1) != nullptr);
+  const std::optional<ConvGeometry> g = KnownGeometry(spec, attributes);
+  return g ? WinogradSizesOf(*g) : std::nullopt;
+}
+
 absl::StatusOr<std::unique_ptr<Kernel>> MakeWinograd(const NodeSpec& spec) {
   ONWARD_RETURN_IF_ERROR(CheckFloat32(spec));
   if (spec.options().precision == Precision::kStrict)
     return absl::UnimplementedError("not in strict arithmetic");
   const std::optional<Dims> filters = spec.input_type(1).static_dims();
   ONWARD_ASSIGN_OR_RETURN(ConvAttributes attributes, ConvAttributes::Parse(spec));
-  if (!filters || !FitsWinograd(attributes, *filters))
-    return absl::UnimplementedError("3x3 taps, one group, strides and dilations of 1 only");
+  const Tensor* w = spec.constant(1);
+  const std::optional<WinogradSizes> sizes =
+      filters ? SizesOfNode(spec, attributes, *filters) : std::nullopt;
+  if (!sizes) {
+    return absl::UnimplementedError(
+        "3x3 taps, one group, strides of 1, and dilations of 1 or that divide the padding only");
+  }
   ONWARD_ASSIGN_OR_RETURN(const ActivationSpec activation, ParseActivation(spec));
   const GemmTileKernels& tiles = kGemmTilesPerTarget.For(TargetOf(spec))();
-  const Tensor* w = spec.constant(1);
-  const int64_t m = ChooseWinograd(tiles.tile_cols / 2,
-                                   KnownSizes(spec, (*filters)[1], (*filters)[0], w != nullptr));
+  const int64_t m = ChooseWinograd(tiles.tile_cols / 2, *sizes);
   if (m == 0) return absl::UnimplementedError("sums of products take less time for these sizes");
   if (spec.only_asks()) return nullptr;
   if (w == nullptr) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/cpu/fast_float.h"
+#include "kernels/cpu/pixel_phases.h"
 
 namespace onward::kernels::cpu {
 namespace {
@@ -15,6 +16,7 @@ constexpr int64_t kCacheLine = 16;            // floats
 constexpr double kWeight = 0.5;
 constexpr int64_t kMostFilterFloats = 20 * 1024 * 1024;  // of the scratch of a run
 constexpr double kTransform = 16;  // those of transforming and storing a filter
+constexpr double kPhaseCopy = 4;   // those of moving a vector to its phase
 
 // Vector operations that a convolution takes for `vectors` vectors of tiles or pixels, of patches
 // and of windows.
@@ -38,6 +40,17 @@ WinogradSizes KnownSizes(const NodeSpec& spec, int64_t channels, int64_t filters
   return {channels, filters, size(2), size(3), constant_filters};
 }
 
+std::optional<WinogradSizes> WinogradSizesOf(const ConvGeometry& geometry) {
+  const std::optional<ConvGeometry> images = PhasesAsImages(geometry);
+  if (!images || geometry.group != 1 || geometry.output_size() == 0) return std::nullopt;
+  for (const WindowAxis& axis : images->axes)
+    if (axis.kernel != 3) return std::nullopt;
+  const int64_t phases = geometry.axes[0].dilation * geometry.axes[1].dilation;
+  return WinogradSizes{geometry.channels,         geometry.filters,
+                       images->axes[0].output,    images->axes[1].output,
+                       /*constant_filters=*/true, phases};
+}
+
 int64_t ChooseWinograd(int64_t lanes, const WinogradSizes& sizes) {
   if (sizes.channels < kLeastChannels || sizes.filters < kLeastChannels) return 0;
   const auto fits = [&](int64_t m) {
@@ -46,14 +59,18 @@ int64_t ChooseWinograd(int64_t lanes, const WinogradSizes& sizes) {
   };
   if (sizes.out_h == 0 || sizes.out_w == 0) return fits(4) ? 4 : 0;
   const auto vectors = [&](int64_t m) {
-    return static_cast<double>(CeilDiv(CeilDiv(sizes.out_h, m) * CeilDiv(sizes.out_w, m), lanes));
+    return static_cast<double>(sizes.phases *
+                               CeilDiv(CeilDiv(sizes.out_h, m) * CeilDiv(sizes.out_w, m), lanes));
   };
   const double c = static_cast<double>(sizes.channels), f = static_cast<double>(sizes.filters);
-  double least = CostOfPatches(vectors(1), c, f);
+  const double pixels =
+      static_cast<double>(CeilDiv(sizes.phases * sizes.out_h * sizes.out_w, lanes));
+  double least = CostOfPatches(pixels, c, f);
+  const double transform = sizes.constant_filters ? 0 : kTransform * c * f;
+  const double phases = sizes.phases > 1 ? kPhaseCopy * pixels * (c + f) : 0;
   int64_t best = 0;
   for (const int64_t m : {2, 4}) {
-    const double transform = sizes.constant_filters ? 0 : kTransform * c * f;
-    const double cost = CostOfTiles(static_cast<double>(m), vectors(m), c, f) + transform;
+    const double cost = CostOfTiles(static_cast<double>(m), vectors(m), c, f) + transform + phases;
     if (cost < least && fits(m)) {
       least = cost;
       best = m;

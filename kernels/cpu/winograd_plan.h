@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "kernels/cpu/conv_plan.h"
 
@@ -42,11 +43,16 @@ struct WinogradSizes {
   int64_t channels = 0, filters = 0;
   int64_t out_h = 0, out_w = 0;  // 0: not known, and taken to be large
   bool constant_filters = true;  // others are transformed in each run
+  int64_t phases = 1;            // of a dilated convolution, each of this size
 };
 
 // The sizes of a node with the output [batch, filters, height, width], as far as its type says.
 WinogradSizes KnownSizes(const NodeSpec& spec, int64_t channels, int64_t filters,
                          bool constant_filters);
+
+// The sizes of a convolution of constant filters, per phase, or nothing where WinogradProducts does
+// not compute it.
+std::optional<WinogradSizes> WinogradSizesOf(const ConvGeometry& geometry);
 
 // The m with which a convolution of this size takes the least time, or 0 where that is a product
 // of patches.

@@ -98,6 +98,31 @@ TEST(Conv, Winograd) {
   EXPECT_GE(ran, 200);
 }
 
+// Images that the dilations divide and others, smaller than a dilation too; padding of whole
+// dilations.
+TEST(Conv, WinogradOfDilatedTaps) {
+  int ran = 0;
+  for (unsigned seed = 0; seed < 80; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    std::mt19937 random(seed);
+    Window window = {{3, 3}, {1, 1}, {1, 1}, {}, {}};
+    window.dilation[seed % 2] = Draw(random, 2, 5);
+    window.dilation[1 - seed % 2] = Draw(random, 1, 4);
+    for (int i = 0; i < 2; ++i) {
+      window.begin[i] = window.dilation[i] * Draw(random, 0, 2);
+      window.end[i] = window.dilation[i] * 2 - window.begin[i] + Draw(random, 0, 1);
+    }
+    const int64_t most = seed % 3 == 0 ? 60 : 30;
+    OpCase c = ConvCase(Draw(random, 1, 2), 1, Draw(random, 16, 40), Draw(random, 16, 70),
+                        Draw(random, 3, most), Draw(random, 3, most), window,
+                        Draw(random, 0, 1) != 0, random);
+    c.atol = 5e-5;  // sums of up to 360 products from [-1, 1]
+    if (seed % 4 < 2) AddResidualAndRelu(c, random);
+    ran += ExpectNamedKernels(c, "winograd", 2);
+  }
+  EXPECT_GE(ran, 60);
+}
+
 // Rows that begin and end in the padding, of one and of several panels of filters.
 TEST(Conv, Direct) {
   int ran = 0;

@@ -49,6 +49,14 @@ TEST(SizedConv, LargeImagesOfFewFilters) {
   }
 }
 
+TEST(SizedConv, DilatedTapsInPhases) {
+  std::mt19937 random(5);
+  const Window window = {{3, 3}, {1, 1}, {2, 3}, {2, 3}, {2, 3}};
+  OpCase c = ConvCase(2, 1, 24, 40, 31, 50, window, true, random);
+  c.atol = 5e-5;
+  EXPECT_GE(ExpectSizedKernels(c, kConstantFilters), 1) << c.name;
+}
+
 TEST(SizedConv, TapsThatMeetPadding) {
   std::mt19937 random(2);
   for (const int64_t dilation : {3, 6, 12, 36}) {
