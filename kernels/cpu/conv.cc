@@ -15,6 +15,9 @@ namespace {
 
 constexpr int64_t kSplitGrain = 16 * 1024;  // floats of planes: about 5 us
 constexpr int64_t kLineFloats = 16;         // of a cache line
+// Tiles of fewer steps of K wait for what they write where each vector lies in two lines, unless
+// those come ahead.
+constexpr int64_t kFewSteps = 32;
 
 struct ConvData {
   const float* x;
@@ -147,6 +150,7 @@ class FloatConv {
     const int64_t group = image % plan_.groups;
     GemmTile tile;
     tile.c_row = tile.residual_row = plan_.out_floats;
+    const bool fetches = plan_.k < kFewSteps && plan_.out_floats % kLineFloats != 0;
     for (int64_t k0 = 0; k0 == 0 || k0 < plan_.k; k0 += plan_.k_block) {
       const int64_t k = std::min(plan_.k_block, plan_.k - k0);
       tile.k = k;
@@ -168,6 +172,8 @@ class FloatConv {
           const int64_t at = OutputOf(image, rows.begin) + p * tiles_.tile_cols;
           tile.c = data_.y + at;
           tile.residual = data_.residual == nullptr ? nullptr : data_.residual + at;
+          if (fetches && p + 1 < panel_end)
+            FetchRows(tile.c + tiles_.tile_cols, tile.c_row, rows.count, tiles_.tile_cols);
           tiles_.tile(tile);
         }
       }
