@@ -66,22 +66,44 @@ struct RowStrip {
       AddTap<kVecs>(WeightAt(t), values, sums);
     }
   }
-  // The row and the next one, which reads one row of `width` floats further down: what both read is
-  // loaded once. The dilation of rows is 1.
-  ONWARD_INLINE void SumTwo(const float* in, int64_t width, RowVecs<kVecs>& first,
-                            RowVecs<kVecs>& second) const {
-    ONWARD_UNROLL
-    for (int i = 0; i < kVecs; ++i) first[i] = second[i] = bias;
-    RowVecs<kVecs> values;
-    for (int64_t row = 0; row <= Height(); ++row, in += width) {
-      for (int64_t t = 0; t < Width(); ++t) {
-        LoadInputs<kVecs>(in + band.tap_offsets[t], values);
-        if (row < Height()) AddTap<kVecs>(WeightAt(row * Width() + t), values, first);
-        if (row > 0) AddTap<kVecs>(WeightAt((row - 1) * Width() + t), values, second);
-      }
+  // Adds one row of inputs to the sums of outputs [kFirst, kEnd), of which output r meets it as row
+  // `row` - r of the window.
+  template <int kFirst, int kEnd, int kRows>
+  ONWARD_INLINE void AddInputRow(const float* in, int64_t row,
+                                 RowVecs<kVecs> (&sums)[kRows]) const {
+    for (int64_t t = 0; t < Width(); ++t) {
+      RowVecs<kVecs> values;
+      LoadInputs<kVecs>(in + band.tap_offsets[t], values);
+      ONWARD_UNROLL
+      for (int r = kFirst; r < kEnd; ++r)
+        AddTap<kVecs>(WeightAt((row - r) * Width() + t), values, sums[r]);
     }
   }
+  // kRows rows that read one row of `width` floats further down each: what several read is loaded
+  // once. The dilation of rows is 1, and there are kRows - 1 taps down at least.
+  template <int... kRow>
+  ONWARD_INLINE void SumRows(const float* in, int64_t width,
+                             RowVecs<kVecs> (&sums)[sizeof...(kRow)],
+                             std::integer_sequence<int, kRow...>) const {
+    constexpr int kRows = sizeof...(kRow);
+    for (RowVecs<kVecs>& sum : sums)
+      for (Vec& v : sum) v = bias;
+    int64_t row = 0;
+    const auto next = [&] { return in + row++ * width; };
+    // The first rows reach few of the outputs, and so do the last ones.
+    ((kRow + 1 < kRows ? AddInputRow<0, kRow + 1>(next(), kRow, sums) : void()), ...);
+    while (row < Height()) {
+      const int64_t at = row;
+      AddInputRow<0, kRows>(next(), at, sums);
+    }
+    ((kRow + 1 < kRows ? AddInputRow<kRow + 1, kRows>(next(), Height() + kRow, sums) : void()),
+     ...);
+  }
 };
+
+// As many rows at a time as their sums leave registers for the inputs.
+template <int kTaps, int kVecs>
+inline constexpr int kRowsAtOnce = kTaps != 3 && kTaps != 0 && kRegisters == 32 ? 4 : 2;
 
 template <int kTaps, int kVecs>
 void RunStrip(const DepthwiseRowsBand& band, const Bounds& bounds, const float* in, int last,
@@ -89,18 +111,22 @@ void RunStrip(const DepthwiseRowsBand& band, const Bounds& bounds, const float* 
   const PatchWindow& w = band.window;
   const int64_t width = PlaneWidth(w);
   const RowStrip<kTaps, kVecs> strip(band);
-  RowVecs<kVecs> first, second;
   int64_t row = 0;
-  if (w.dilation_h == 1) {
-    for (; row + 2 <= band.rows; row += 2, in += 2 * width, y += 2 * w.out_w) {
-      strip.SumTwo(in, width, first, second);
-      StoreOutputs<kVecs>(first, bounds, last, y);
-      StoreOutputs<kVecs>(second, bounds, last, y + w.out_w);
+  const auto run = [&]<int kRows>(std::integral_constant<int, kRows>) ONWARD_LAMBDA_INLINE {
+    if (w.dilation_h != 1) return;
+    RowVecs<kVecs> sums[kRows];
+    for (; row + kRows <= band.rows; row += kRows, in += kRows * width) {
+      strip.SumRows(in, width, sums, std::make_integer_sequence<int, kRows>());
+      for (int r = 0; r < kRows; ++r, y += w.out_w) StoreOutputs<kVecs>(sums[r], bounds, last, y);
     }
-  }
+  };
+  if constexpr (kRowsAtOnce < kTaps, kVecs >> 2)
+    run(std::integral_constant<int, kRowsAtOnce<kTaps, kVecs>>());
+  run(std::integral_constant<int, 2>());
   for (; row < band.rows; ++row, in += width, y += w.out_w) {
-    strip.SumOne(in, first);
-    StoreOutputs<kVecs>(first, bounds, last, y);
+    RowVecs<kVecs> sums;
+    strip.SumOne(in, sums);
+    StoreOutputs<kVecs>(sums, bounds, last, y);
   }
 }
 
@@ -154,6 +180,8 @@ inline void RunRowsBand(const DepthwiseRowsBand& band, float* scratch) {
     RunStrips<3>(band, bounds, scratch);
   } else if (w.kernel_h == 5 && w.kernel_w == 5) {
     RunStrips<5>(band, bounds, scratch);
+  } else if (w.kernel_h == 7 && w.kernel_w == 7) {
+    RunStrips<7>(band, bounds, scratch);
   } else {
     RunStrips<0>(band, bounds, scratch);
   }

@@ -230,6 +230,22 @@ TEST(Conv, Depthwise) {
   }
 }
 
+// Strips of one vector to several, and rows that do not fill the last group of them.
+TEST(Conv, DepthwiseOfSquareWindowsInStrips) {
+  for (unsigned seed = 0; seed < 90; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    std::mt19937 random(seed);
+    const int64_t side = 1 + 2 * (seed % 5), dilation = Draw(random, 1, 4) / 4 + 1;
+    const int64_t pad = Draw(random, 0, side / 2 * dilation);
+    const Window window = {{side, side}, {1, 1}, {dilation, dilation}, {pad, pad}, {pad, pad}};
+    const int64_t least = (side - 1) * dilation + 1;
+    OpCase c = ConvCase(1, Draw(random, 1, 3), 1, 1, Draw(random, least, least + 20),
+                        Draw(random, least + 12, least + 90), window, true, random);
+    c.atol = 5e-5;  // sums of up to 81 products from [-1, 1]
+    ExpectFastKernels(c, 2);
+  }
+}
+
 TEST(Conv, DepthwiseOfLargeMapsIsCutIntoBands) {
   std::mt19937 random(11);
   const Window same = {{3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
