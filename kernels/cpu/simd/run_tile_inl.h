@@ -32,11 +32,12 @@ void RunTileOf(const RunProduct& product, Number* to) {
   // A panel that fetches nothing touches itself, which costs no branch.
   const char* fetched = product.fetch.from == nullptr ? b : product.fetch.from;
   for (int64_t run = 0; run < product.num_runs; ++run) {
-    const char* rows[kTileRows];
+    const char* ends[kTileRows];
     ONWARD_RUN_UNROLL
     for (int r = 0; r < kTileRows; ++r)
-      rows[r] = static_cast<const char*>(product.rows[r]) + product.runs[run];
-    for (int64_t at = 0; at < bytes; at += kUnitBytes, b += kCols * kUnitBytes) {
+      ends[r] = static_cast<const char*>(product.rows[r]) + product.runs[run] + bytes;
+    // Up to 0, which takes no register: more rows than registers would spill.
+    for (int64_t at = -bytes; at < 0; at += kUnitBytes, b += kCols * kUnitBytes) {
       __builtin_prefetch(fetched);
       fetched += product.fetch.step;
       Vec columns[kRunVecs];
@@ -45,7 +46,7 @@ void RunTileOf(const RunProduct& product, Number* to) {
       ONWARD_RUN_UNROLL
       for (int r = 0; r < kTileRows; ++r) {
         int32_t unit;
-        __builtin_memcpy(&unit, rows[r] + at, sizeof(unit));
+        __builtin_memcpy(&unit, ends[r] + at, sizeof(unit));
         const Vec row = Ops::Broadcast(unit);
         ONWARD_RUN_UNROLL
         for (int v = 0; v < kRunVecs; ++v) sums[r][v] = Ops::Multiply(sums[r][v], row, columns[v]);
