@@ -16,9 +16,15 @@ namespace {
 
 using Made = absl::StatusOr<std::unique_ptr<Kernel>>;
 
-// Combines `count` updates from element `update_at` on with the output from element `at` on.
-using Write = void (*)(const void* updates, int64_t update_at, void* out, int64_t at,
-                       int64_t count);
+// Combine `count` updates from element `update_at` on with elements of the output.
+struct Write {
+  // With those from `at` on.
+  void (*run)(const void* updates, int64_t update_at, void* out, int64_t at,
+              int64_t count) = nullptr;
+  // With those at `places`, one after another.
+  void (*places)(const void* updates, int64_t update_at, void* out, const int64_t* places,
+                 int64_t count) = nullptr;
+};
 
 template <typename T>
 struct Assign {
@@ -56,7 +62,7 @@ struct Min {
 };
 
 template <typename T, template <typename> typename Op>
-void WriteUpdates(const void* updates, int64_t update_at, void* out, int64_t at, int64_t count) {
+void WriteRun(const void* updates, int64_t update_at, void* out, int64_t at, int64_t count) {
   const T* from = static_cast<const T*>(updates) + update_at;
   T* to = static_cast<T*>(out) + at;
   if constexpr (std::is_same_v<Op<T>, Assign<T>>) {
@@ -65,28 +71,38 @@ void WriteUpdates(const void* updates, int64_t update_at, void* out, int64_t at,
   for (int64_t i = 0; i < count; ++i) to[i] = Op<T>::Apply(to[i], from[i]);
 }
 
+template <typename T, template <typename> typename Op>
+void WritePlaces(const void* updates, int64_t update_at, void* out, const int64_t* places,
+                 int64_t count) {
+  const T* from = static_cast<const T*>(updates) + update_at;
+  T* to = static_cast<T*>(out);
+  for (int64_t i = 0; i < count; ++i) to[places[i]] = Op<T>::Apply(to[places[i]], from[i]);
+}
+
+template <typename T, template <typename> typename Op>
+constexpr Write kWrite = {WriteRun<T, Op>, WritePlaces<T, Op>};
+
 absl::StatusOr<Write> WriteFor(const NodeSpec& spec) {
   const std::string reduction = spec.attributes().String("reduction", "none");
   const DType dtype = spec.input_dtype(0);
   if (reduction == "none") {
-    return DispatchElement(dtype, [](auto tag) -> Write {
-      return WriteUpdates<typename decltype(tag)::type, Assign>;
-    });
+    return DispatchElement(
+        dtype, [](auto tag) -> Write { return kWrite<typename decltype(tag)::type, Assign>; });
   }
-  Write write = nullptr;
+  Write write;
   DispatchDType(Concat<NumericTypes, TypeList<bool>>(), dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    if (reduction == "add") write = WriteUpdates<T, Add>;
-    if (reduction == "mul") write = WriteUpdates<T, Multiply>;
-    if (reduction == "max") write = WriteUpdates<T, Max>;
-    if (reduction == "min") write = WriteUpdates<T, Min>;
+    if (reduction == "add") write = kWrite<T, Add>;
+    if (reduction == "mul") write = kWrite<T, Multiply>;
+    if (reduction == "max") write = kWrite<T, Max>;
+    if (reduction == "min") write = kWrite<T, Min>;
   });
   DispatchDType(ComplexTypes(), dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    if (reduction == "add") write = WriteUpdates<T, Add>;
-    if (reduction == "mul") write = WriteUpdates<T, Multiply>;
+    if (reduction == "add") write = kWrite<T, Add>;
+    if (reduction == "mul") write = kWrite<T, Multiply>;
   });
-  if (write != nullptr) return write;
+  if (write.run != nullptr) return write;
   return absl::UnimplementedError(
       absl::StrCat("reduction '", reduction, "' of ", std::string(DTypeName(dtype))));
 }
@@ -155,17 +171,46 @@ class ScatterElements : public Scatter {
       }
       bases[line] = base;
     }
-    const int64_t dim = context.input(0).dim(state.axis), stride = state.strides[state.axis];
     const int64_t length = indices.dim(state.axis), step = state.index_strides[state.axis];
+    if (step == 1) return WriteSome(context, state, position, length, bases, 0);
     for (int64_t i = 0; i < length; ++i, position += step) {
-      for (int64_t line = 0; line < lines; ++line) {
-        const int64_t at = Wrapped(IndexAt(indices, position + line), dim);
-        if (at < 0) return position + line;
-        write_(context.input(2).data, position + line, context.output(0).data,
-               bases[line] + at * stride, 1);
-      }
+      const int64_t bad = WriteSome(context, state, position, lines, bases, 1);
+      if (bad >= 0) return bad;
     }
     return -1;
+  }
+
+  // The same for `count` indices from `position` on, of which index i writes to the line at
+  // bases[i * base_step].
+  int64_t WriteSome(const RunContext& context, const ScatterElementsPlan& state, int64_t position,
+                    int64_t count, const int64_t* bases, int64_t base_step) const {
+    const TensorView& indices = context.input(1);
+    const int64_t dim = context.input(0).dim(state.axis), stride = state.strides[state.axis];
+    int64_t places[kMostLines];
+    for (int64_t done = 0; done < count;) {
+      const int64_t some = std::min(kMostLines, count - done), from = position + done;
+      const int64_t good = indices.dtype == DType::kInt32
+                               ? FindPlaces(indices.as<int32_t>() + from, dim, stride, bases,
+                                            base_step, some, places)
+                               : FindPlaces(indices.as<int64_t>() + from, dim, stride, bases,
+                                            base_step, some, places);
+      write_.places(context.input(2).data, from, context.output(0).data, places, good);
+      if (good < some) return from + good;
+      done += some;
+    }
+    return -1;
+  }
+
+  // Returns how many indices come before one that is out of range.
+  template <typename Index>
+  static int64_t FindPlaces(const Index* index, int64_t dim, int64_t stride, const int64_t* bases,
+                            int64_t base_step, int64_t count, int64_t* places) {
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t at = Wrapped(index[i], dim);
+      if (at < 0) return i;
+      places[i] = bases[i * base_step] + at * stride;
+    }
+    return count;
   }
   int64_t axis_;
 };
@@ -190,8 +235,8 @@ class ScatterND : public Scatter {
           at +=
               Wrapped(indices.as<int64_t>()[row * state.depth + i], data.dim(i)) * state.strides[i];
         }
-        write_(context.input(2).data, row * state.inner + begin, context.output(0).data, at,
-               end - begin);
+        write_.run(context.input(2).data, row * state.inner + begin, context.output(0).data, at,
+                   end - begin);
       }
     });
     return absl::OkStatus();
