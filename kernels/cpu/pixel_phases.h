@@ -9,7 +9,7 @@
 
 namespace onward::kernels::cpu {
 
-// How an image is cut.
+// The cut of an image into phases.
 struct PixelPhases {
   int64_t height = 0, width = 0;  // of the image
   int64_t row_step = 1, column_step = 1;
