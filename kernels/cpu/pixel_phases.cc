@@ -52,6 +52,7 @@ std::optional<ConvGeometry> PhasesAsImages(const ConvGeometry& geometry) {
   ConvGeometry g = geometry;
   for (WindowAxis& axis : g.axes) {
     if (axis.stride != 1 || axis.pad_begin % axis.dilation != 0) return std::nullopt;
+    if (axis.dilation > 1 && axis.dilation > axis.output) return std::nullopt;
     g.batch *= axis.dilation;
     axis.input = CeilDiv(axis.input, axis.dilation);
     axis.output = CeilDiv(axis.output, axis.dilation);

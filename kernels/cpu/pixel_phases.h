@@ -22,8 +22,8 @@ struct PixelPhases {
 };
 
 // Returns the convolution of the phases of `geometry`'s images, which are the images of a larger
-// batch, or nothing where strides, or padding that is not a multiple of the dilation, mix phases.
-// For two axes.
+// batch, or nothing where strides, or padding that is not a multiple of the dilation, mix phases,
+// or where some phase would have no output. For two axes.
 std::optional<ConvGeometry> PhasesAsImages(const ConvGeometry& geometry);
 
 // to[image][phase][channel][row][column] = x[image][channel][height][width]; pixels beyond the

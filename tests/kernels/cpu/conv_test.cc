@@ -98,8 +98,7 @@ TEST(Conv, Winograd) {
   EXPECT_GE(ran, 200);
 }
 
-// Images that the dilations divide and others, smaller than a dilation too; padding of whole
-// dilations.
+// Images that the dilations divide and others; padding of whole dilations.
 TEST(Conv, WinogradOfDilatedTaps) {
   int ran = 0;
   for (unsigned seed = 0; seed < 80; ++seed) {
