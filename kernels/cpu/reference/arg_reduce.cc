@@ -61,7 +61,8 @@ int64_t PlaceOf(const T* x, int64_t count, C best) {
       const Places here = v == Vector{} + best ? at : none;
       places = (last ? here > places : here < places) ? here : places;
     }
-    take(FoldLanesOf < last ? Fold::kMax : Fold::kMin, 4 > (places));
+    constexpr Fold kFold = last ? Fold::kMax : Fold::kMin;
+    take(FoldLanesOf<kFold, 4>(places));
   }
   for (; i < count; ++i) take(static_cast<C>(x[i]) == best ? i : place);
   return place;

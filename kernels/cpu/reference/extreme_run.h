@@ -23,10 +23,10 @@ constexpr C ExtremeIdentity() {
   return kMax ? Limits::lowest() : Limits::max();
 }
 
+enum class Fold : uint8_t { kMax, kMin, kOr };
 using Halves = uint64_t __attribute__((vector_size(16)));
 
-// The greatest or least lane, of `lanes` of 16 bytes; bits of all lanes together for kOr.
-enum class Fold : uint8_t { kMax, kMin, kOr };
+// Returns the greatest or the least of the lanes of a vector of 16 bytes, or the bits of all.
 template <Fold kFold, size_t kLaneBytes, typename Vector>
 auto FoldLanesOf(Vector lanes) {
   const auto with = [&](Halves moved) {
@@ -71,7 +71,8 @@ Extreme<ComputeType<T>> ExtremeOfRun(const T* x, int64_t count) {
       best[0] = (kMax ? best[c] > best[0] : best[c] < best[0]) ? best[c] : best[0];
     if constexpr (std::is_floating_point_v<T>)
       result.nan = FoldLanesOf<Fold::kOr, sizeof(T)>(nans) != 0;
-    result.value = FoldLanesOf < kMax ? Fold::kMax : Fold::kMin, sizeof(T) > (best[0]);
+    constexpr Fold kFold = kMax ? Fold::kMax : Fold::kMin;
+    result.value = FoldLanesOf<kFold, sizeof(T)>(best[0]);
   }
   for (; i < count; ++i) take(static_cast<C>(x[i]));
   return result;

@@ -120,8 +120,8 @@ void RunStrip(const DepthwiseRowsBand& band, const Bounds& bounds, const float* 
       for (int r = 0; r < kRows; ++r, y += w.out_w) StoreOutputs<kVecs>(sums[r], bounds, last, y);
     }
   };
-  if constexpr (kRowsAtOnce < kTaps, kVecs >> 2)
-    run(std::integral_constant<int, kRowsAtOnce<kTaps, kVecs>>());
+  constexpr int kMostRows = kRowsAtOnce<kTaps, kVecs>;
+  if constexpr (kMostRows > 2) run(std::integral_constant<int, kMostRows>());
   run(std::integral_constant<int, 2>());
   for (; row < band.rows; ++row, in += width, y += w.out_w) {
     RowVecs<kVecs> sums;
