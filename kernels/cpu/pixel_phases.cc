@@ -10,11 +10,6 @@ namespace {
 
 constexpr int64_t kGrain = 16 * 1024;  // floats of planes: about 5 us
 
-// The pixels of a row, or of a plane, that phase `phase` has.
-int64_t PixelsOfPhase(int64_t size, int64_t step, int64_t phase) {
-  return phase < size ? (size - phase + step - 1) / step : 0;
-}
-
 // Calls body(step) with a step that the compiler knows where vectors gain from it.
 template <typename Body>
 void WithStep(int64_t step, const Body& body) {
@@ -24,25 +19,8 @@ void WithStep(int64_t step, const Body& body) {
   body(step);
 }
 
-// Calls body(row of the image, row of phase (row % row_step, 0), whether the image has it) for
-// every row of every phase, for each plane.
-template <typename Body>
-void ForEachRow(const RunContext& context, const PixelPhases& phases, int64_t images,
-                int64_t channels, const Body& body) {
-  const int64_t plane = phases.rows() * phases.columns();
-  const int64_t grain = CeilDiv(kGrain, std::max<int64_t>(1, phases.pixels()));
-  context.ParallelFor(images * channels, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t image = i / channels, channel = i % channels;
-      const int64_t first = (image * phases.count() * channels + channel) * plane;
-      for (int64_t y = 0; y < phases.rows() * phases.row_step; ++y) {
-        const int64_t phase = y % phases.row_step * phases.column_step;
-        const int64_t row = y / phases.row_step;
-        body((i * phases.height + y) * phases.width,
-             first + phase * channels * plane + row * phases.columns(), y < phases.height);
-      }
-    }
-  });
+int64_t GrainOf(const PixelPhases& phases) {
+  return CeilDiv(kGrain, std::max<int64_t>(1, phases.pixels()));
 }
 
 }  // namespace
@@ -64,31 +42,38 @@ std::optional<ConvGeometry> PhasesAsImages(const ConvGeometry& geometry) {
   return g;
 }
 
-void SplitPhases(const RunContext& context, const PixelPhases& phases, int64_t images,
-                 int64_t channels, const float* x, float* to) {
-  const int64_t columns = phases.columns(), phase_floats = channels * phases.rows() * columns;
-  WithStep(phases.column_step, [&](auto step) {
-    ForEachRow(context, phases, images, channels, [&](int64_t from, int64_t at, bool inside) {
-      for (int64_t phase = 0; phase < step; ++phase) {
-        const int64_t n = inside ? PixelsOfPhase(phases.width, step, phase) : 0;
-        float* row = to + at + phase * phase_floats;
-        for (int64_t i = 0; i < n; ++i) row[i] = x[from + phase + i * step];
-        std::fill(row + n, row + columns, 0.0f);
-      }
-    });
+void SplitPhases(const RunContext& context, const ConvTileKernels& tiles, const PixelPhases& phases,
+                 int64_t planes, const float* x, float* to) {
+  // Windows side by side as large as their strides read every phase.
+  PatchWindow window;
+  window.in_h = phases.height, window.in_w = phases.width;
+  window.out_h = phases.rows(), window.out_w = phases.columns();
+  window.kernel_h = window.stride_h = phases.row_step;
+  window.kernel_w = window.stride_w = phases.column_step;
+  context.ParallelFor(planes, GrainOf(phases), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      tiles.split_channel(window, x + i * phases.height * phases.width, to + i * phases.pixels());
   });
 }
 
-void JoinPhases(const RunContext& context, const PixelPhases& phases, int64_t images,
-                int64_t channels, const float* from, float* y) {
-  const int64_t phase_floats = channels * phases.rows() * phases.columns();
+void JoinPhases(const RunContext& context, const PixelPhases& phases, int64_t planes,
+                const float* from, float* y) {
+  const int64_t width = phases.width, columns = phases.columns();
+  const int64_t phase_floats = phases.rows() * columns;
+  const auto join = [&](auto step, const float* row, float* to) {
+    for (int64_t phase = 0; phase < step; ++phase, row += phase_floats) {
+      const int64_t count = CeilDiv(width - phase, step);
+      for (int64_t i = 0; i < count; ++i) to[phase + i * step] = row[i];
+    }
+  };
   WithStep(phases.column_step, [&](auto step) {
-    ForEachRow(context, phases, images, channels, [&](int64_t to, int64_t at, bool inside) {
-      if (!inside) return;
-      for (int64_t phase = 0; phase < step; ++phase) {
-        const float* row = from + at + phase * phase_floats;
-        const int64_t n = PixelsOfPhase(phases.width, step, phase);
-        for (int64_t i = 0; i < n; ++i) y[to + phase + i * step] = row[i];
+    context.ParallelFor(planes, GrainOf(phases), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        for (int64_t at = 0; at < phases.height; ++at) {
+          const int64_t phase = at % phases.row_step * step, row = at / phases.row_step;
+          join(step, from + i * phases.pixels() + phase * phase_floats + row * columns,
+               y + (i * phases.height + at) * width);
+        }
       }
     });
   });

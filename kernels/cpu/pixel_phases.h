@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "kernels/cpu/simd/conv_tile.h"
 #include "kernels/shapes/conv.h"
 
 namespace onward::kernels::cpu {
@@ -26,12 +27,11 @@ struct PixelPhases {
 // or where some phase would have no output. For two axes.
 std::optional<ConvGeometry> PhasesAsImages(const ConvGeometry& geometry);
 
-// to[image][phase][channel][row][column] = x[image][channel][height][width]; pixels beyond the
-// image are zeros.
-void SplitPhases(const RunContext& context, const PixelPhases& phases, int64_t images,
-                 int64_t channels, const float* x, float* to);
+// to[plane][phase][row][column] = x[plane][height][width]; pixels beyond the image are zeros.
+void SplitPhases(const RunContext& context, const ConvTileKernels& tiles, const PixelPhases& phases,
+                 int64_t planes, const float* x, float* to);
 // The inverse, without the pixels beyond the image.
-void JoinPhases(const RunContext& context, const PixelPhases& phases, int64_t images,
-                int64_t channels, const float* from, float* y);
+void JoinPhases(const RunContext& context, const PixelPhases& phases, int64_t planes,
+                const float* from, float* y);
 
 }  // namespace onward::kernels::cpu

@@ -55,15 +55,19 @@ class WinogradRun {
   }
 
  private:
+  // The plane of one of `channels` of the block's image, whose phases lie side by side.
+  int64_t PlaneOf(int64_t block, int64_t channels, int64_t channel) const {
+    const int64_t image = block / plan_.blocks;
+    return (image / plan_.phases * channels + channel) * plan_.phases + image % plan_.phases;
+  }
   int64_t FirstTile(int64_t block) const { return block % plan_.blocks * plan_.width; }
   int TilesOf(int64_t block) const {
     return static_cast<int>(std::min(plan_.width, plan_.tiles() - FirstTile(block)));
   }
 
   void Transform(int64_t block, int64_t channel, float* windows) const {
-    const int64_t image = block / plan_.blocks;
     WinogradWindows w;
-    w.x = data_.x + (image * plan_.channels + channel) * plan_.in_h * plan_.in_w;
+    w.x = data_.x + PlaneOf(block, plan_.channels, channel) * plan_.in_h * plan_.in_w;
     w.in_h = plan_.in_h;
     w.in_w = plan_.in_w;
     w.v = windows + channel * plan_.width;
@@ -123,8 +127,7 @@ class WinogradRun {
     t.out_w = plan_.out_w;
     t.activation = data_.activation;
     for (int64_t filter = first; filter < last.begin + last.count; ++filter) {
-      const int64_t at =
-          (block / plan_.blocks * plan_.filters + filter) * plan_.out_h * plan_.out_w;
+      const int64_t at = PlaneOf(block, plan_.filters, filter) * plan_.out_h * plan_.out_w;
       t.products = products + (filter - first) * plan_.width;
       t.bias = data_.bias == nullptr ? 0 : data_.bias[filter];
       t.residual = data_.residual == nullptr ? nullptr : data_.residual + at;
@@ -142,13 +145,14 @@ class WinogradRun {
 struct WinogradState {
   WinogradPlan plan;          // of the phases' images
   PixelPhases input, output;  // of one phase: the images themselves
-  int64_t images = 0;         // before they are cut
   // In scratch, in floats.
   int64_t workers_offset = 0, x_offset = 0, residual_offset = 0, y_offset = 0;
 
-  bool has_phases() const { return input.count() > 1; }
-  int64_t x_floats() const { return images * plan.channels * input.pixels(); }
-  int64_t y_floats() const { return images * plan.filters * output.pixels(); }
+  bool has_phases() const { return plan.phases > 1; }
+  int64_t x_planes() const { return plan.images / plan.phases * plan.channels; }
+  int64_t y_planes() const { return plan.images / plan.phases * plan.filters; }
+  int64_t x_floats() const { return x_planes() * input.pixels(); }
+  int64_t y_floats() const { return y_planes() * output.pixels(); }
 };
 
 class Winograd : public ConvAlgorithm {
@@ -158,6 +162,7 @@ class Winograd : public ConvAlgorithm {
            FilterOrder order)
       : tiles_(tiles),
         kernels_((m == 2 ? kWinograd2PerTarget : kWinograd4PerTarget).For(tiles.target)()),
+        patches_(kConvTilesPerTarget.For(tiles.target)()),
         m_(m),
         activation_(activation),
         filters_(std::move(filters)),
@@ -166,10 +171,9 @@ class Winograd : public ConvAlgorithm {
   const void* Bind(BindContext& context, const ConvGeometry& g) const override {
     auto* s = context.NewArray<WinogradState>(1);
     const WindowAxis &rows = g.axes[0], &columns = g.axes[1];
-    s->plan = PlanWinograd(tiles_, m_, *PhasesAsImages(g));
+    s->plan = PlanWinograd(tiles_, m_, g);
     s->input = {rows.input, columns.input, rows.dilation, columns.dilation};
     s->output = {rows.output, columns.output, rows.dilation, columns.dilation};
-    s->images = g.batch;
     s->workers_offset = s->plan.shared_floats() + FilterScratch(s->plan);
     s->x_offset = s->workers_offset + s->plan.worker_floats() * context.num_workers();
     s->y_offset = s->x_offset + (s->has_phases() ? s->x_floats() : 0);
@@ -193,16 +197,16 @@ class Winograd : public ConvAlgorithm {
                          scratch,
                          activation_};
     if (!s.has_phases()) return RunImages(context, s, data);
-    SplitPhases(context, s.input, s.images, s.plan.channels, data.x, scratch + s.x_offset);
+    SplitPhases(context, patches_, s.input, s.x_planes(), data.x, scratch + s.x_offset);
     data.x = scratch + s.x_offset;
     if (data.residual != nullptr) {
       float* residual = scratch + s.residual_offset;
-      SplitPhases(context, s.output, s.images, s.plan.filters, data.residual, residual);
+      SplitPhases(context, patches_, s.output, s.y_planes(), data.residual, residual);
       data.residual = residual;
     }
     data.y = scratch + s.y_offset;
     RunImages(context, s, data);
-    JoinPhases(context, s.output, s.images, s.plan.filters, data.y, context.out<float>(0));
+    JoinPhases(context, s.output, s.y_planes(), data.y, context.out<float>(0));
   }
 
  private:
@@ -254,6 +258,7 @@ class Winograd : public ConvAlgorithm {
 
   const GemmTileKernels& tiles_;
   const WinogradKernels& kernels_;
+  const ConvTileKernels& patches_;
   int64_t m_;
   ActivationSpec activation_;
   Tensor filters_;

@@ -79,8 +79,10 @@ int64_t ChooseWinograd(int64_t lanes, const WinogradSizes& sizes) {
   return best;
 }
 
-WinogradPlan PlanWinograd(const GemmTileKernels& tiles, int64_t m, const ConvGeometry& g) {
+WinogradPlan PlanWinograd(const GemmTileKernels& tiles, int64_t m, const ConvGeometry& geometry) {
+  const ConvGeometry g = *PhasesAsImages(geometry);
   WinogradPlan plan;
+  plan.phases = geometry.axes[0].dilation * geometry.axes[1].dilation;
   plan.m = m;
   plan.channels = g.channels;
   plan.filters = g.filters;

@@ -9,8 +9,9 @@
 namespace onward::kernels::cpu {
 
 struct WinogradPlan {
-  int64_t m = 0;  // output pixels of a tile along an axis: 2 or 4
-  int64_t images = 0;
+  int64_t m = 0;       // output pixels of a tile along an axis: 2 or 4
+  int64_t images = 0;  // phases of dilated ones
+  int64_t phases = 1;  // of an image before it is cut
   int64_t channels = 0;
   int64_t filters = 0;
   int64_t in_h = 0, in_w = 0;
@@ -58,6 +59,7 @@ std::optional<WinogradSizes> WinogradSizesOf(const ConvGeometry& geometry);
 // of patches.
 int64_t ChooseWinograd(int64_t lanes, const WinogradSizes& sizes);
 
+// `geometry`: one that PhasesAsImages (pixel_phases.h) takes.
 WinogradPlan PlanWinograd(const GemmTileKernels& tiles, int64_t m, const ConvGeometry& geometry);
 
 }  // namespace onward::kernels::cpu
