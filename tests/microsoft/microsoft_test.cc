@@ -2,15 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "files/npy.h"
 #include "graph/ir/graph_edit.h"
 #include "onward/session.h"
+#include "tests/support/case_file.h"
 #include "tests/support/kernel_runner.h"
 #include "tests/support/text_model.h"
 
@@ -25,37 +24,22 @@ const fs::path kCases = fs::path(ONWARD_SOURCE_DIR) / "tests/microsoft/cases";
 constexpr double kRtol = 1e-4, kAtol = 1e-5;
 constexpr double kRtol16 = 5e-3, kAtol16 = 2e-3;
 
-struct TextCase {
-  std::string family, name, text;
+struct MicrosoftCase {
+  testing::CaseText text;
   std::vector<std::string> constants;  // inputs that may be constants
   int units = 0;                       // by which integers may differ
 };
 
-std::vector<std::string> Families() {
-  std::vector<std::string> families;
-  for (const auto& entry : fs::directory_iterator(kCases)) {
-    if (entry.path().extension() == ".txt") families.push_back(entry.path().stem().string());
-  }
-  return families;
-}
-
-std::vector<TextCase> CasesOf(const std::string& family) {
-  std::ifstream file(kCases / (family + ".txt"));
-  std::vector<TextCase> cases;
-  TextCase c;
-  for (std::string line; std::getline(file, line);) {
-    if (line.empty()) continue;
-    if (absl::StartsWith(line, "# constants: ")) {
-      c.constants = absl::StrSplit(line.substr(13), ' ');
-    } else if (absl::StartsWith(line, "# units: ")) {
-      c.units = std::stoi(line.substr(9));
-    } else {
-      absl::StrAppend(&c.text, line, "\n");
+std::vector<MicrosoftCase> CasesOf(const std::string& family) {
+  std::vector<MicrosoftCase> cases;
+  for (testing::CaseText& text : testing::ReadCaseFile(kCases / (family + ".txt"))) {
+    MicrosoftCase c;
+    for (const auto& [key, value] : text.notes) {
+      if (key == "constants") c.constants = absl::StrSplit(value, ' ');
+      if (key == "units") c.units = std::stoi(value);
     }
-    if (line != "}") continue;
-    c.family = family;
-    c.name = c.text.substr(0, c.text.find(' '));
-    cases.push_back(std::exchange(c, {}));
+    c.text = std::move(text);
+    cases.push_back(std::move(c));
   }
   return cases;
 }
@@ -89,26 +73,26 @@ void MakeConstant(Graph& graph, const std::string& name, const Tensor& data) {
 
 enum class Weights { kInputs, kConstants };
 
-void RunCase(const TextCase& c, const std::map<std::string, Tensor>& arrays,
+void RunCase(const MicrosoftCase& c, const std::map<std::string, Tensor>& arrays,
              const SessionOptions& options, Weights weights) {
-  absl::StatusOr<Model> model = testing::ModelFromText(c.text);
+  absl::StatusOr<Model> model = testing::ModelFromText(c.text.graph);
   ASSERT_TRUE(model.ok()) << model.status();
   if (weights == Weights::kConstants) {
     for (const std::string& name : c.constants)
-      MakeConstant(model->graph, name, arrays.at(absl::StrCat(c.name, "/", name)));
+      MakeConstant(model->graph, name, arrays.at(absl::StrCat(c.text.name, "/", name)));
   }
   auto session = Session::Create(*std::move(model), options);
   ASSERT_TRUE(session.ok()) << session.status();
   Session::Inputs inputs;
   for (const ValueInfo& input : (*session)->inputs()) {
-    const auto array = arrays.find(absl::StrCat(c.name, "/", input.name));
+    const auto array = arrays.find(absl::StrCat(c.text.name, "/", input.name));
     ASSERT_NE(array, arrays.end()) << input.name;
     inputs[input.name] = array->second;
   }
   const auto outputs = (*session)->Run(inputs);
   ASSERT_TRUE(outputs.ok()) << outputs.status();
   for (const ValueInfo& output : (*session)->outputs()) {
-    const auto expected = arrays.find(absl::StrCat(c.name, "/", output.name));
+    const auto expected = arrays.find(absl::StrCat(c.text.name, "/", output.name));
     ASSERT_NE(expected, arrays.end()) << output.name;
     EXPECT_EQ(Difference(outputs->at(output.name).tensor(), expected->second, c.units), "")
         << output.name;
@@ -120,13 +104,13 @@ class Microsoft : public ::testing::TestWithParam<std::string> {};
 TEST_P(Microsoft, AnswersWhatOnnxRuntimeAnswers) {
   const auto arrays = files::ReadNpz((kCases / (GetParam() + ".npz")).string());
   ASSERT_TRUE(arrays.ok()) << arrays.status();
-  const std::vector<TextCase> cases = CasesOf(GetParam());
+  const std::vector<MicrosoftCase> cases = CasesOf(GetParam());
   ASSERT_FALSE(cases.empty());
-  for (const TextCase& c : cases) {
+  for (const MicrosoftCase& c : cases) {
     for (const bool optimized : {true, false}) {
       for (const Weights weights : {Weights::kInputs, Weights::kConstants}) {
         if (weights == Weights::kConstants && c.constants.empty()) continue;
-        SCOPED_TRACE(absl::StrCat(c.family, "/", c.name, optimized ? "" : " unoptimized",
+        SCOPED_TRACE(absl::StrCat(GetParam(), "/", c.text.name, optimized ? "" : " unoptimized",
                                   weights == Weights::kConstants ? " with constants" : ""));
         SessionOptions options;
         options.num_threads = 2;
@@ -138,7 +122,7 @@ TEST_P(Microsoft, AnswersWhatOnnxRuntimeAnswers) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, Microsoft, ::testing::ValuesIn(Families()),
+INSTANTIATE_TEST_SUITE_P(Families, Microsoft, ::testing::ValuesIn(testing::CaseFamilies(kCases)),
                          [](const auto& param) { return param.param; });
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -15,6 +14,7 @@
 #include "onward/functions.h"
 #include "onward/gradient.h"
 #include "onward/status.h"
+#include "tests/support/case_file.h"
 #include "tests/support/text_model.h"
 
 namespace onward::testing {
@@ -61,58 +61,41 @@ std::string HeadOf(const GradientCase& c, const std::string& line, const Gradien
   }
 }
 
-void ReadHeader(const std::string& line, GradientCase& c) {
-  const std::pair<std::string, std::string> field =
-      absl::StrSplit(line.substr(2), absl::MaxSplits(": ", 1));
-  if (field.first == "wrt") c.wrt = absl::StrSplit(field.second, ' ');
-  if (field.first == "constants") c.constants = absl::StrSplit(field.second, ' ');
-  if (field.first == "sizes") c.sizes = absl::StrSplit(field.second, ' ');
-  if (field.first == "rtol") c.rtol = std::stod(field.second);
-  if (field.first == "static") c.fixed = true;
-  if (field.first == "single") {
+void SetNote(std::string_view key, const std::string& value, GradientCase& c) {
+  if (key == "wrt") c.wrt = absl::StrSplit(value, ' ');
+  if (key == "constants") c.constants = absl::StrSplit(value, ' ');
+  if (key == "sizes") c.sizes = absl::StrSplit(value, ' ');
+  if (key == "rtol") c.rtol = std::stod(value);
+  if (key == "static") c.fixed = true;
+  if (key == "single") {
     c.dtype = DType::kFloat32;
     c.rtol = 2e-5;
     c.smooth = false;
   }
-  if (field.first == "smooth") c.smooth = false;
-  if (field.first == "second") c.second = false;
-  if (field.first == "floats") c.floats = false;
-  if (field.first == "narrow") c.narrow = false;
+  if (key == "smooth") c.smooth = false;
+  if (key == "second") c.second = false;
+  if (key == "floats") c.floats = false;
+  if (key == "narrow") c.narrow = false;
 }
 
 }  // namespace
-
-std::vector<std::string> GradientFamilies(const std::string& folder) {
-  std::vector<std::string> families;
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    if (entry.path().extension() == ".txt") families.push_back(entry.path().stem().string());
-  }
-  std::sort(families.begin(), families.end());
-  return families;
-}
 
 absl::StatusOr<std::vector<GradientCase>> GradientCases(const std::string& folder,
                                                         const std::string& family) {
   ONWARD_ASSIGN_OR_RETURN(const auto arrays,
                           files::ReadNpz((fs::path(folder) / (family + ".npz")).string()));
-  std::ifstream file(fs::path(folder) / (family + ".txt"));
   std::vector<GradientCase> cases;
-  GradientCase c;
-  for (std::string line; std::getline(file, line);) {
-    if (line.empty()) continue;
-    if (absl::StartsWith(line, "# ")) {
-      ReadHeader(line, c);
-    } else {
-      absl::StrAppend(&c.text, line, "\n");
-    }
-    if (line != "}") continue;
+  for (CaseText& text : ReadCaseFile((fs::path(folder) / (family + ".txt")).string())) {
+    GradientCase c;
+    for (const auto& [key, value] : text.notes) SetNote(key, value, c);
     c.family = family;
-    c.name = c.text.substr(0, c.text.find(' '));
+    c.name = text.name;
+    c.text = std::move(text.graph);
     for (auto it = arrays.lower_bound(c.name + "/");
          it != arrays.end() && absl::StartsWith(it->first, c.name + "/"); ++it) {
       c.arrays[it->first.substr(c.name.size() + 1)] = it->second;
     }
-    cases.push_back(std::exchange(c, {}));
+    cases.push_back(std::move(c));
   }
   return cases;
 }

@@ -25,7 +25,6 @@ struct GradientCase {
 };
 
 // `folder` has <family>.txt and <family>.npz.
-std::vector<std::string> GradientFamilies(const std::string& folder);
 absl::StatusOr<std::vector<GradientCase>> GradientCases(const std::string& folder,
                                                         const std::string& family);
 

@@ -11,6 +11,7 @@
 #include "onward/functions.h"
 #include "onward/gradient.h"
 #include "onward/session.h"
+#include "tests/support/case_file.h"
 #include "tests/support/gradient_case.h"
 #include "tests/support/kernel_runner.h"
 
@@ -299,7 +300,7 @@ TEST_P(GradientCasesTest, HavePyTorchsGradients) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, GradientCasesTest,
-                         ::testing::ValuesIn(testing::GradientFamilies(kFolder)),
+                         ::testing::ValuesIn(testing::CaseFamilies(kFolder)),
                          [](const auto& param) { return param.param; });
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "onnx/defs/schema.h"
 #include "onward/gradient.h"
+#include "tests/support/case_file.h"
 #include "tests/support/gradient_case.h"
 #include "training/gradient/rules.h"
 
@@ -113,7 +114,7 @@ const std::set<std::string> kElsewhere = {"AllReduce",
 TEST(GradientCoverage, EveryRuleHasACase) {
   std::string text;
   int cases = 0;
-  for (const std::string& family : testing::GradientFamilies(kFolder)) {
+  for (const std::string& family : testing::CaseFamilies(kFolder)) {
     std::ifstream file(absl::StrCat(kFolder, "/", family, ".txt"));
     std::stringstream all;
     all << file.rdbuf();

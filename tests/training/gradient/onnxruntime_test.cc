@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "tests/support/case_file.h"
 #include "tests/support/gradient_case.h"
 #include "tests/support/kernel_runner.h"
 
@@ -79,7 +80,7 @@ TEST_P(GradientInOnnxRuntime, IsTheSame) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, GradientInOnnxRuntime,
-                         ::testing::ValuesIn(testing::GradientFamilies(kFolder)),
+                         ::testing::ValuesIn(testing::CaseFamilies(kFolder)),
                          [](const auto& param) { return param.param; });
 
 }  // namespace
