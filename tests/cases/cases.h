@@ -1,6 +1,6 @@
-// One table of cases per op family. The same rows feed type inference, every kernel of every
-// provider, the ONNX round trip and the op benchmarks. Expected values come from an independent
-// source: the standard's text and examples, NumPy, PyTorch.
+// The cases of ops, which feed type inference, every kernel of every provider, formulas and the
+// export of models. make_cases.py writes them, a file <family>.txt from the table
+// cases_<family>.py, with expected values from independent sources.
 #pragma once
 
 #include <string>

@@ -6,13 +6,11 @@
 #include <fstream>
 #include <sstream>
 
-#include "tests/cases/packed.h"
 #include "tests/support/scratch_directory.h"
 
 namespace onward::files {
 namespace {
 
-// ml_dtypes stores elements of packed types as one byte each, under NumPy's name for raw bytes.
 // 546 bytes whose one entry states 2.4 GB.
 TEST(NpyTest, ArchivesThatStateMoreThanTheyHold) {
   const auto arrays = ReadNpz(ONWARD_SOURCE_DIR "/tests/fuzz/corpus/npz/declared_size.npz");
@@ -21,11 +19,14 @@ TEST(NpyTest, ArchivesThatStateMoreThanTheyHold) {
               ::testing::HasSubstr("declared_size.npz': entry sizes contradict each other"));
 }
 
+// ml_dtypes stores elements of packed types as one byte each, under NumPy's name for raw bytes.
 TEST(NpyTest, PackedFloatsAreOneByteEach) {
   const testing::ScratchDirectory scratch;
   const std::string path = scratch.path("six.npy");
   for (const DType dtype : {DType::kFloat6E2M3, DType::kFloat6E3M2}) {
-    const Tensor tensor = cases::Packed(dtype, {5}, {1, 63, 32, 7, 12});
+    constexpr int8_t kElements[] = {1, 63, 32, 7, 12};
+    Tensor tensor(dtype, {5});
+    PackSubByte(dtype, kElements, 5, tensor.raw_mutable_data());
     ASSERT_TRUE(WriteNpy(tensor, path).ok());
     std::ostringstream bytes;
     bytes << std::ifstream(path, std::ios::binary).rdbuf();
