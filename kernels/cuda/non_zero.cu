@@ -147,15 +147,14 @@ template <typename T>
 absl::Status RunNonZero(RunContext& context) {
   const TensorView& in = context.input(0);
   const Parts parts(in.num_elements());
-  // A scalar counts as one element along one axis.
-  NonZeroAxes axes = {std::max(1, static_cast<int>(in.rank())), {1}};
+  NonZeroAxes axes = {static_cast<int>(in.rank()), {}};
   std::copy(in.dims.begin(), in.dims.end(), axes.dims);
   const T* x = in.as<const T>();
   int64_t* counts = context.scratch<int64_t>();
   ONWARD_ASSIGN_OR_RETURN(const int64_t kept, Count(context, x, parts, counts));
   ONWARD_ASSIGN_OR_RETURN(const TensorView out,
                           context.AllocateOutput(0, DType::kInt64, {axes.rank, kept}));
-  if (kept == 0) return absl::OkStatus();
+  if (kept == 0 || axes.rank == 0) return absl::OkStatus();
   return Launch(WriteIndices<T>, static_cast<unsigned>(parts.blocks), kThreads, 0,
                 StreamOf(context), x, parts, counts, axes, out.as<int64_t>());
 }

@@ -51,8 +51,9 @@ int64_t Positions(const T* data, int64_t count, int64_t* positions) {
 template <typename T>
 void WritePlaces(const TensorView& in, int64_t begin, int64_t end, int64_t k, int64_t found,
                  int64_t* indices) {
-  const int64_t rank = std::max<int64_t>(1, in.rank());
-  const int64_t columns = in.rank() == 0 ? 1 : in.dims.back();
+  const int64_t rank = in.rank();
+  if (rank == 0) return;
+  const int64_t columns = in.dims.back();
   int64_t positions[kPiece];
   for (int64_t i = begin; i < end;) {
     const int64_t first = i % columns;
@@ -95,10 +96,8 @@ class NonZero : public Kernel {
     });
     int64_t found = 0;
     for (int64_t c = 0; c < chunks; ++c) found += std::exchange(before[c], found);
-    // A scalar counts as one element along one axis.
-    const int64_t rank = std::max<int64_t>(1, in.rank());
     ONWARD_ASSIGN_OR_RETURN(const TensorView out,
-                            context.AllocateOutput(0, DType::kInt64, {rank, found}));
+                            context.AllocateOutput(0, DType::kInt64, {in.rank(), found}));
     for_each_chunk([&](int64_t begin, int64_t end, int64_t number) {
       WritePlaces<T>(in, begin, end, number, found, out.as<int64_t>());
     });
