@@ -56,6 +56,14 @@ const OpSchema::FormalParameter* Formal(const std::vector<OpSchema::FormalParame
                                                                              : &formals.back();
 }
 
+// The one type that a formal parameter may have, without a shape; unknown where there are several.
+Type OnlyType(const OpSchema::FormalParameter& formal) {
+  if (formal.GetTypes().size() != 1) return Type();
+  Type type = TypeFromProto(onnx::Utils::DataTypeUtils::ToTypeProto(*formal.GetTypes().begin()));
+  type.shape.reset();
+  return type;
+}
+
 absl::Status CheckCounts(const OpSchema& schema, const Node& node) {
   const auto check = [](std::string_view what, size_t count, int min, int max) -> absl::Status {
     if (static_cast<int>(count) >= min && static_cast<int>(count) <= max) return absl::OkStatus();
@@ -235,6 +243,7 @@ void CorrectDTypes(const Graph& graph, const Node& node, std::vector<Type>& outp
     const bool unknown = outputs[i].kind == Type::Kind::kUnknown;
     if (!unknown && !outputs[i].is_tensor()) continue;
     const auto it = bound.find(formal->GetTypeStr());
+    if (unknown && it == bound.end()) outputs[i] = OnlyType(*formal);
     if (it == bound.end() || !it->second->is_tensor()) continue;
     if (unknown) {
       outputs[i] = Type::Tensor(it->second->dtype);

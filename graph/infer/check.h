@@ -16,8 +16,8 @@ absl::Status CheckAgainstSchema(const Graph& graph, NodeId id);
 // take for granted. InvalidArgument, without the node's name.
 absl::Status CheckInputsAreKnown(const Graph& graph, NodeId id);
 
-// Gives inferred types the dtype of the input that fixes their type parameter: some inference
-// functions return that of another input, or none.
+// Gives inferred types the dtype of the input that fixes their type parameter, or the only one that
+// the schema allows: some inference functions return that of another input, or none.
 void CorrectDTypes(const Graph& graph, const Node& node, std::vector<Type>& outputs);
 
 // The outputs' types, inferred or declared by the model, against the schema: a kernel writes what
