@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/infer/elements.h"
 #include "graph/infer/misread_defaults.h"
+#include "graph/infer/misread_shapes.h"
 #include "graph/infer/type_proto.h"
 #include "graph/ir/graph_edit.h"
 
@@ -20,6 +21,7 @@ NodeInferenceContext::NodeInferenceContext(Graph& graph, NodeId id, const KnownE
   for (size_t i = 0; i < node_.inputs.size(); ++i) {
     if (hasInput(i)) TypeToProto(graph.type(node_.inputs[i]), &input_types_[i]);
   }
+  CompleteMisreadShapes(node_, input_types_);
 }
 
 bool NodeInferenceContext::hasInput(size_t index) const {
