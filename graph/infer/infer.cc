@@ -7,10 +7,10 @@
 #include "absl/strings/str_cat.h"
 #include "graph/infer/canonical.h"
 #include "graph/infer/check.h"
-#include "graph/infer/check_equation.h"
 #include "graph/infer/check_shapes.h"
 #include "graph/infer/context.h"
 #include "graph/infer/dims.h"
+#include "graph/infer/einsum.h"
 #include "graph/infer/merge.h"
 #include "graph/infer/propagate_elements.h"
 #include "graph/infer/type_proto.h"
@@ -47,7 +47,10 @@ absl::Status WithInputTypes(const absl::Status& status, const Graph& graph, cons
 absl::Status InferOutputs(Graph& graph, NodeId id, const KnownElements& known,
                           std::vector<Type>& types) {
   const Node& node = graph.node(id);
-  ONWARD_RETURN_IF_ERROR(CheckEquation(node));
+  if (node.Is("Einsum")) {
+    ONWARD_ASSIGN_OR_RETURN(types[0], InferEinsum(graph, node));
+    return absl::OkStatus();
+  }
   NodeInferenceContext context(graph, id, known);
   try {
     if (std::optional<std::vector<Type>> taken = context.InferTakenBranch()) {
