@@ -15,6 +15,7 @@
 #include "graph/ops/opset.h"
 #include "onnx/defs/schema.h"
 #include "onnx/onnx_pb.h"
+#include "onnx_io/domain_versions.h"
 #include "onnx_io/export_functions.h"
 #include "onnx_io/export_graph.h"
 #include "onnx_io/lower_opset.h"
@@ -75,22 +76,25 @@ absl::StatusOr<int64_t> ChooseOpset(const Graph& graph, const onnx_io::LocalFunc
   return opset;
 }
 
+// The versions of all domains that the graph and the functions use.
+absl::StatusOr<std::map<std::string, int64_t>> Versions(const Graph& graph,
+                                                        const onnx_io::LocalFunctions& functions,
+                                                        std::map<std::string, int64_t> versions,
+                                                        int64_t opset) {
+  ONWARD_RETURN_IF_ERROR(onnx_io::CollectDomainVersions(graph, versions));
+  for (const Graph& body : functions.bodies)
+    ONWARD_RETURN_IF_ERROR(onnx_io::CollectDomainVersions(body, versions));
+  versions[""] = opset;
+  return versions;
+}
+
 template <typename Proto>
-void ImportOpsets(const std::set<std::string>& domains, const std::map<std::string, int64_t>& known,
-                  int64_t opset, Proto* proto) {
-  const auto& registered = onnx::OpSchemaRegistry::DomainToVersionRange::Instance().Map();
+void ImportOpsets(const std::set<std::string>& domains,
+                  const std::map<std::string, int64_t>& versions, Proto* proto) {
   for (const std::string& domain : domains) {
-    int64_t version = opset;
-    if (!domain.empty()) {
-      const auto own = known.find(domain);
-      const auto range = registered.find(domain);
-      version = own != known.end()          ? own->second
-                : range != registered.end() ? range->second.second
-                                            : 1;
-    }
     auto* id = proto->add_opset_import();
     id->set_domain(domain);
-    id->set_version(version);
+    id->set_version(versions.at(domain));
   }
 }
 
@@ -121,6 +125,7 @@ absl::StatusOr<onnx::ModelProto> ExportModel(const Model& model, const ExportOpt
   if (!options.keep_onward_ops)
     ONWARD_RETURN_IF_ERROR(onnx_io::AddLocalFunctions(graph, functions));
   ONWARD_ASSIGN_OR_RETURN(const int64_t opset, ChooseOpset(graph, functions, options.opset));
+  ONWARD_ASSIGN_OR_RETURN(const auto versions, Versions(graph, functions, model.opsets, opset));
   onnx::ModelProto proto;
   proto.set_ir_version(IrVersionOf(opset));
   if (!model.producer_name.empty()) proto.set_producer_name(model.producer_name);
@@ -132,13 +137,13 @@ absl::StatusOr<onnx::ModelProto> ExportModel(const Model& model, const ExportOpt
   std::set<std::string> domains = {""};
   for (const auto& [domain, version] : model.opsets) domains.insert(domain);
   CollectDomains(graph, domains);
-  ImportOpsets(domains, model.opsets, opset, &proto);
+  ImportOpsets(domains, versions, &proto);
   for (size_t i = 0; i < functions.protos.size(); ++i) {
     onnx::FunctionProto* function = proto.add_functions();
     *function = std::move(functions.protos[i]);
     std::set<std::string> used = {""};
     CollectDomains(functions.bodies[i], used);
-    ImportOpsets(used, model.opsets, opset, function);
+    ImportOpsets(used, versions, function);
   }
   onnx_io::GraphExporter exporter(&functions.overloads, external);
   ONWARD_RETURN_IF_ERROR(exporter.ExportGraph(graph, {}, nullptr, proto.mutable_graph()));
