@@ -19,7 +19,7 @@ constexpr int64_t kChunkBytes = 16 * 1024;  // of codes: about 5 us
 constexpr int64_t kRowsPerChunk = 240;
 
 struct NBitsState {
-  int64_t m, n, k, padded;
+  int64_t m, n, k, padded, arranged;
   NBitsMatrix w;  // sizes; Run fills in the data
   int64_t k_step, panel_floats;
 };
@@ -74,6 +74,7 @@ absl::Status MatMulNBits::Bind(BindContext& context) const {
   s->w.block = block_;
   s->w.blocks = CeilDiv(k_, block_);
   s->padded = s->w.blocks * block_;
+  s->arranged = CeilDiv(s->padded, loops_.step) * loops_.step;
   ONWARD_RETURN_IF_ERROR(CheckCount(context, 1, "B", n_ * s->w.row_bytes()));
   ONWARD_RETURN_IF_ERROR(CheckCount(context, 2, "scales", n_ * s->w.blocks));
   ONWARD_RETURN_IF_ERROR(
@@ -84,7 +85,7 @@ absl::Status MatMulNBits::Bind(BindContext& context) const {
   context.SetOutput(0, output);
   s->k_step = std::max(block_, kBlockOfK / block_ * block_);
   s->panel_floats = s->k_step * tiles_.tile_cols;
-  const int64_t floats = s->m <= kFewRows ? s->m * (2 * s->padded + s->w.blocks)
+  const int64_t floats = s->m <= kFewRows ? s->m * (s->arranged + s->w.blocks) + s->padded
                                           : 2 * s->panel_floats * context.num_workers();
   context.SetScratch(floats * static_cast<int64_t>(sizeof(float)));
   return absl::OkStatus();
@@ -92,7 +93,7 @@ absl::Status MatMulNBits::Bind(BindContext& context) const {
 
 void MatMulNBits::RunFew(RunContext& context, const NBitsState& s, const NBitsMatrix& w) const {
   float* arranged = context.scratch<float>();
-  float* sums = arranged + s.m * s.padded;
+  float* sums = arranged + s.m * s.arranged;
   float* padded = sums + s.m * w.blocks;
   for (int64_t i = 0; i < s.m; ++i) {
     const float* a = context.in<float>(0) + i * s.k;
@@ -101,14 +102,14 @@ void MatMulNBits::RunFew(RunContext& context, const NBitsState& s, const NBitsMa
       std::fill(padded + s.k, padded + s.padded, 0.0f);
       a = padded;
     }
-    loops_.arrange(w, a, arranged + i * s.padded, sums + i * w.blocks);
+    loops_.arrange(w, a, arranged + i * s.arranged, sums + i * w.blocks);
   }
   const float* bias = context.has_input(5) ? context.in<float>(5) : nullptr;
   context.ParallelFor(
       s.n, std::max<int64_t>(1, kChunkBytes / w.row_bytes()), [&](int64_t begin, int64_t end) {
         for (int64_t i = 0; i < s.m; ++i) {
           float* y = context.out<float>(0) + i * s.n;
-          loops_.dot(w, arranged + i * s.padded, sums + i * w.blocks, begin, end, y + begin);
+          loops_.dot(w, arranged + i * s.arranged, sums + i * w.blocks, begin, end, y + begin);
           for (int64_t j = begin; bias != nullptr && j < end; ++j) y[j] += bias[j];
         }
       });

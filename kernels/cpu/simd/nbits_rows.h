@@ -24,9 +24,9 @@ struct NBitsMatrix {
 };
 
 struct NBitsKernels {
-  int lanes;
-  // Puts x [blocks * block] in the order in which `dot` reads it, and sums its blocks. Needs
-  // block * bits / 8 to be a multiple of `lanes`; the order is kept otherwise.
+  int64_t step;
+  // Puts x [blocks * block] in the order in which `dot` reads it, and sums its blocks. `arranged`
+  // has room for the next multiple of `step` floats.
   void (*arrange)(const NBitsMatrix& w, const float* x, float* arranged, float* sums);
   // y[n - begin] = W[n] x for n in [begin, end).
   void (*dot)(const NBitsMatrix& w, const float* arranged, const float* sums, int64_t begin,

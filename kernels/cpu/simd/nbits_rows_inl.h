@@ -28,13 +28,89 @@ inline float ZeroOf(const NBitsMatrix& w, int64_t n, int64_t block) {
 
 inline bool InVectors(const NBitsMatrix& w) { return w.block * w.bits / 8 % kLanes == 0; }
 
+#if defined(ONWARD_TARGET_AVX512)
+// Codes of 4 bits are read 16 words of 8 codes at a time, and code s of every word is the index of
+// its value in a vector of 16: VPERMPS reads the lowest bits of a lane alone.
+constexpr int64_t kWordCodes = 8, kChunkCodes = kLanes * kWordCodes;
+constexpr int64_t kAhead = 2048;  // bytes of codes that are fetched before they are read
+inline bool InWords(const NBitsMatrix& w) { return w.bits == 4; }
+
+inline void ArrangeWords(const NBitsMatrix& w, const float* x, float* arranged) {
+  const int64_t codes = w.blocks * w.block;
+  for (int64_t first = 0; first < codes; first += kChunkCodes, arranged += kChunkCodes) {
+    for (int64_t s = 0; s < kWordCodes; ++s) {
+      for (int64_t lane = 0; lane < kLanes; ++lane) {
+        const int64_t i = first + lane * kWordCodes + s;
+        arranged[s * kLanes + lane] = i < codes ? x[i] : 0;
+      }
+    }
+  }
+}
+
+// Which of the scales of a chunk, from its first block on, a lane needs.
+inline __m512i ScaleOfLane(int64_t block) {
+  alignas(64) int32_t index[kLanes];
+  for (int64_t lane = 0; lane < kLanes; ++lane)
+    index[lane] = static_cast<int32_t>(lane * kWordCodes / block);
+  return _mm512_load_si512(index);
+}
+
+// The sum of code values and x over a chunk, in lanes.
+ONWARD_INLINE __m512 ChunkDot(__m512i words, __m512 values, const float* x) {
+  __m512 sums[2] = {};
+  ONWARD_UNROLL
+  for (int s = 0; s < kWordCodes; ++s) {
+    const auto index = reinterpret_cast<__m512i>(reinterpret_cast<IVec>(words) >> (4 * s));
+    sums[s % 2] = _mm512_fmadd_ps(_mm512_permutexvar_ps(index, values),
+                                  _mm512_loadu_ps(x + s * kLanes), sums[s % 2]);
+  }
+  return _mm512_add_ps(sums[0], sums[1]);
+}
+
+// Returns the sum of scales, values of codes and x over a row whose scales are in order.
+inline float WordsDot(const NBitsMatrix& w, __m512 values, __m512i scale_of_lane, const float* x,
+                      int64_t n) {
+  const int64_t codes = w.blocks * w.block;
+  const uint8_t* words = w.codes + n * w.row_bytes();
+  const float* scales = w.scales + n * w.blocks;
+  const int64_t in_chunk = std::max<int64_t>(1, kChunkCodes / w.block);
+  const auto all = static_cast<__mmask16>((1u << in_chunk) - 1);
+  const auto part = [&](int64_t first, __mmask16 lanes, __mmask16 some, __m512 sum) {
+    const __m512 scale =
+        _mm512_permutexvar_ps(scale_of_lane, _mm512_maskz_loadu_ps(some, scales + first / w.block));
+    const __m512i word = _mm512_maskz_loadu_epi32(lanes, words + first / 2);
+    return _mm512_fmadd_ps(ChunkDot(word, values, x + first), scale, sum);
+  };
+  __m512 sum = _mm512_setzero_ps();
+  int64_t first = 0;
+  for (; first + kChunkCodes <= codes; first += kChunkCodes) {
+    __builtin_prefetch(words + first / 2 + kAhead);
+    sum = part(first, 0xffff, all, sum);
+  }
+  if (first < codes) {
+    const int64_t blocks = (codes - first + w.block - 1) / w.block;
+    sum = part(first, static_cast<__mmask16>((1u << (codes - first) / kWordCodes) - 1),
+               static_cast<__mmask16>((1u << blocks) - 1), sum);
+  }
+  return SumLanes(reinterpret_cast<Vec>(sum));
+}
+#endif
+
+// Of a multiple of 16 elements.
+inline float Sum(const float* x, int64_t count) {
+  Vec sum = {};
+  for (int64_t i = 0; i < count; i += kLanes) sum += Load(x + i);
+  return SumLanes(sum);
+}
+
 // Code s of every byte is multiplied as one vector.
 inline void Arrange(const NBitsMatrix& w, const float* x, float* arranged, float* sums) {
   const int per_byte = 8 / w.bits;
+  for (int64_t b = 0; b < w.blocks; ++b) sums[b] = Sum(x + b * w.block, w.block);
+#if defined(ONWARD_TARGET_AVX512)
+  if (InWords(w)) return ArrangeWords(w, x, arranged);
+#endif
   for (int64_t b = 0; b < w.blocks; ++b, x += w.block, arranged += w.block) {
-    float sum = 0;
-    for (int64_t i = 0; i < w.block; ++i) sum += x[i];
-    sums[b] = sum;
     if (!InVectors(w)) {
       for (int64_t i = 0; i < w.block; ++i) arranged[i] = x[i];
       continue;
@@ -78,6 +154,20 @@ inline float Shift(const NBitsMatrix& w, const float* scales, const float* x_sum
   for (; b < w.blocks; ++b) shift += scales[b] * x_sums[b];
   return (SumLanes(sum) + shift) * w.zero;
 }
+
+#if defined(ONWARD_TARGET_AVX512)
+inline void DotWords(const NBitsMatrix& w, const float* x, const float* x_sums, int64_t begin,
+                     int64_t end, float* y) {
+  const bool shifted = w.float_zeros != nullptr || w.packed_zeros != nullptr;
+  alignas(64) float values[kLanes];
+  for (int i = 0; i < kLanes; ++i) values[i] = static_cast<float>(i) - (shifted ? 0 : w.zero);
+  const __m512i scale_of_lane = ScaleOfLane(w.block);
+  for (int64_t n = begin; n < end; ++n) {
+    y[n - begin] = WordsDot(w, _mm512_load_ps(values), scale_of_lane, x, n);
+    if (shifted) y[n - begin] -= Shift(w, w.scales + n * w.blocks, x_sums, n);
+  }
+}
+#endif
 
 template <int kBits>
 float RowDot(const NBitsMatrix& w, const float* x, const float* x_sums, int64_t n) {
@@ -141,6 +231,9 @@ inline float ShortBlocksDot(const NBitsMatrix& w, const float* x, int64_t n) {
 
 inline void Dot(const NBitsMatrix& w, const float* arranged, const float* sums, int64_t begin,
                 int64_t end, float* y) {
+#if defined(ONWARD_TARGET_AVX512)
+  if (InWords(w)) return DotWords(w, arranged, sums, begin, end, y);
+#endif
   for (int64_t n = begin; n < end; ++n) {
     y[n - begin] = !InVectors(w) ? ShortBlocksDot(w, arranged, n)
                    : w.bits == 4 ? RowDot<4>(w, arranged, sums, n)
@@ -150,7 +243,12 @@ inline void Dot(const NBitsMatrix& w, const float* arranged, const float* sums, 
 }
 
 const NBitsKernels& NBits() {
-  static constexpr NBitsKernels kKernels = {kLanes, Arrange, Dot, DequantizeRow};
+#if defined(ONWARD_TARGET_AVX512)
+  constexpr int64_t kStep = kChunkCodes;
+#else
+  constexpr int64_t kStep = kLanes;
+#endif
+  static constexpr NBitsKernels kKernels = {kStep, Arrange, Dot, DequantizeRow};
   return kKernels;
 }
 
