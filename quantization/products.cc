@@ -1,5 +1,6 @@
 #include "quantization/products.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -29,6 +30,15 @@ bool IsQuantizedOfMicrosoft(const Node& node) {
        {"QLinear", "Quantize", "NBits", "Bnb4", "MatMulInteger", "QMoE", "QGemm"})
     if (absl::StrContains(node.op_type, part)) return true;
   return false;
+}
+
+int64_t LargestConstant(const Graph& graph) {
+  int64_t bytes = 0;
+  for (int i = 0; i < graph.num_values(); ++i) {
+    const Tensor* constant = graph.constant({i});
+    if (constant != nullptr) bytes = std::max(bytes, constant->byte_size());
+  }
+  return bytes;
 }
 
 }  // namespace
@@ -78,6 +88,8 @@ absl::Status CheckNotQuantized(const Graph& graph) {
 absl::Status PrepareProducts(Model& model) {
   ONWARD_RETURN_IF_ERROR(CheckNotQuantized(model.graph));
   PassOptions options;
+  // Also an embedding whose transpose is the matrix of the logits.
+  options.max_folded_bytes = std::max(options.max_folded_bytes, LargestConstant(model.graph));
   options.evaluate = [](const Graph& graph, NodeId id) {
     return executors::EvaluateOnCpu(graph, id);
   };
