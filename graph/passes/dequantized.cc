@@ -26,24 +26,27 @@ bool IsOneFloat(const Graph& graph, ValueId id) {
 
 namespace {
 
-std::optional<Quantized> QuantizedSource(const Graph& graph, const Node& linear, ValueId x,
-                                         bool constant) {
-  if (!x.valid() || !IsByte(graph.type(x).dtype) || linear.attributes.Int("block_size", 0) != 0)
+std::optional<Quantized> QuantizedSource(const Graph& graph, const Node& linear) {
+  const Quantized source = {linear.inputs[0], InputOf(linear, 1), InputOf(linear, 2)};
+  if (!source.x.valid() || !IsByte(graph.type(source.x).dtype) ||
+      linear.attributes.Int("block_size", 0) != 0 ||
+      graph.type(source.scale).dtype != DType::kFloat32)
     return std::nullopt;
-  const Quantized source = {x, InputOf(linear, 1), InputOf(linear, 2)};
-  if (graph.type(source.scale).dtype != DType::kFloat32) return std::nullopt;
-  if (constant &&
-      (FixedConstant(graph, x) == nullptr || FixedConstant(graph, source.scale) == nullptr)) {
-    return std::nullopt;
-  }
   return source;
 }
 
-// A MatMul or Gemm as data times a matrix, plus a bias where there is one.
-struct Product {
-  ValueId data, matrix, bias;
-  bool transposed = false;  // the matrix is [N, K]
-};
+Tensor Transposed(const Tensor& bytes) {
+  const int64_t rows = bytes.dims()[0], columns = bytes.dims()[1];
+  Tensor to(bytes.dtype(), Dims{columns, rows});
+  const auto* from = static_cast<const uint8_t*>(bytes.raw_data());
+  auto* codes = static_cast<uint8_t*>(to.raw_mutable_data());
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t j = 0; j < columns; ++j) codes[j * rows + i] = from[i * columns + j];
+  }
+  return to;
+}
+
+}  // namespace
 
 std::optional<Product> ProductOf(const Graph& graph, const Node& node) {
   Product product = {node.inputs[0], node.inputs[1], InputOf(node, 2)};
@@ -61,57 +64,13 @@ std::optional<Product> ProductOf(const Graph& graph, const Node& node) {
   return product;
 }
 
-Tensor Transposed(const Tensor& bytes) {
-  const int64_t rows = bytes.dims()[0], columns = bytes.dims()[1];
-  Tensor to(bytes.dtype(), Dims{columns, rows});
-  const auto* from = static_cast<const uint8_t*>(bytes.raw_data());
-  auto* codes = static_cast<uint8_t*>(to.raw_mutable_data());
-  for (int64_t i = 0; i < rows; ++i) {
-    for (int64_t j = 0; j < columns; ++j) codes[j * rows + i] = from[i * columns + j];
-  }
-  return to;
-}
-
-// The int4 matrix and its scales by lines of `block` codes, two a byte, eight added to each.
-struct Packed {
-  Tensor codes, scales;
-  int64_t k = 0, n = 0;
-};
-
-Packed PackBlocks(const Tensor& matrix, const Tensor& scales, bool transposed, int64_t block) {
-  Packed packed;
-  packed.n = matrix.dims()[transposed ? 0 : 1];
-  packed.k = matrix.dims()[transposed ? 1 : 0];
-  const int64_t n = packed.n, k = packed.k, blocks = (k + block - 1) / block;
-  std::vector<int8_t> codes(static_cast<size_t>(n * k));
-  UnpackSubByte(DType::kInt4, matrix.raw_data(), n * k, codes.data());
-  packed.codes = Tensor(DType::kUint8, Dims{n, blocks, block / 2});
-  packed.scales = Tensor(DType::kFloat32, Dims{n, blocks});
-  auto* bytes = packed.codes.mutable_data<uint8_t>();
-  std::fill_n(bytes, n * blocks * block / 2, uint8_t{0x88});
-  const float* from = scales.data<float>();
-  for (int64_t j = 0; j < n; ++j) {
-    for (int64_t b = 0; b < blocks; ++b)
-      packed.scales.mutable_data<float>()[j * blocks + b] =
-          from[transposed ? j * blocks + b : b * n + j];
-    for (int64_t i = 0; i < k; ++i) {
-      const int code = codes[static_cast<size_t>(transposed ? j * k + i : i * n + j)] + 8;
-      uint8_t& byte = bytes[(j * blocks * block + i) / 2];
-      byte = static_cast<uint8_t>(i % 2 == 0 ? (byte & 0xf0) | code : (byte & 0x0f) | code << 4);
-    }
-  }
-  return packed;
-}
-
-}  // namespace
-
 std::optional<Quantized> PerTensor(const Graph& graph, ValueId value) {
   const Node* linear = MadeBy(graph, value, "DequantizeLinear");
   if (linear == nullptr || !IsOneFloat(graph, linear->inputs[1])) return std::nullopt;
-  return QuantizedSource(graph, *linear, linear->inputs[0], false);
+  return QuantizedSource(graph, *linear);
 }
 
-std::optional<Quantized> PerAxis(const Graph& graph, ValueId value, int64_t axis) {
+std::optional<Quantized> ScaledPerAxis(const Graph& graph, ValueId value, int64_t axis) {
   const Node* linear = MadeBy(graph, value, "DequantizeLinear");
   if (linear == nullptr) return std::nullopt;
   const int64_t count = LineSize(graph, linear->inputs[1]);
@@ -119,7 +78,13 @@ std::optional<Quantized> PerAxis(const Graph& graph, ValueId value, int64_t axis
   int64_t given = linear->attributes.Int("axis", 1);
   if (given < 0) given += rank;
   if (count < 1 || (count > 1 && given != axis)) return std::nullopt;
-  return QuantizedSource(graph, *linear, linear->inputs[0], true);
+  const std::optional<Quantized> source = QuantizedSource(graph, *linear);
+  return source && FixedConstant(graph, source->scale) != nullptr ? source : std::nullopt;
+}
+
+std::optional<Quantized> PerAxis(const Graph& graph, ValueId value, int64_t axis) {
+  const std::optional<Quantized> source = ScaledPerAxis(graph, value, axis);
+  return source && FixedConstant(graph, source->x) != nullptr ? source : std::nullopt;
 }
 
 std::optional<Patch> IntegerProduct(const Graph& graph, NodeId root) {
@@ -142,33 +107,6 @@ std::optional<Patch> IntegerProduct(const Graph& graph, NodeId root) {
   if (product->bias.valid()) inputs.push_back(product->bias);
   patch.Replace(node.outputs[0],
                 patch.AddNode("MatMulIntegerToFloat", std::move(inputs), {}, kMicrosoftDomain));
-  return patch;
-}
-
-std::optional<Patch> BlockedProduct(const Graph& graph, NodeId root) {
-  const Node& node = graph.node(root);
-  const std::optional<Product> product = ProductOf(graph, node);
-  if (!product || RankOf(graph, product->data) < 1) return std::nullopt;
-  const Node* linear = MadeBy(graph, product->matrix, "DequantizeLinear");
-  if (linear == nullptr || !ReadOnce(graph, product->matrix) || InputOf(*linear, 2).valid())
-    return std::nullopt;
-  const Tensor* matrix = FixedConstant(graph, linear->inputs[0]);
-  const Tensor* scales = FixedConstant(graph, linear->inputs[1]);
-  const int64_t block = linear->attributes.Int("block_size", 0);
-  const int64_t axis = linear->attributes.Int("axis", 1);
-  if (matrix == nullptr || scales == nullptr || matrix->dtype() != DType::kInt4 ||
-      scales->dtype() != DType::kFloat32 || matrix->rank() != 2 || block < 16 ||
-      (block & (block - 1)) != 0 || axis != (product->transposed ? 1 : 0))
-    return std::nullopt;
-  Packed packed = PackBlocks(*matrix, *scales, product->transposed, block);
-  const Attributes attributes = {
-      {"K", packed.k}, {"N", packed.n}, {"bits", int64_t{4}}, {"block_size", block}};
-  Patch patch(graph);
-  std::vector<ValueId> inputs = {product->data, patch.AddConstant("", std::move(packed.codes)),
-                                 patch.AddConstant("", std::move(packed.scales))};
-  if (product->bias.valid()) inputs.insert(inputs.end(), {ValueId(), ValueId(), product->bias});
-  patch.Replace(node.outputs[0],
-                patch.AddNode("MatMulNBits", std::move(inputs), attributes, kMicrosoftDomain));
   return patch;
 }
 

@@ -1,4 +1,4 @@
-// The products of DequantizeLinear, for fuse_quantized.
+// The products of DequantizeLinear, for fuse_quantized and fuse_weight_codes.
 #pragma once
 
 #include <optional>
@@ -22,12 +22,18 @@ struct Quantized {
 
 // The dequantized value with one scale.
 std::optional<Quantized> PerTensor(const Graph& graph, ValueId value);
-// The dequantized constant with one scale, or one per index of `axis`.
+// The dequantized value with one constant scale, or one per index of `axis`.
+std::optional<Quantized> ScaledPerAxis(const Graph& graph, ValueId value, int64_t axis);
+// The same of a constant.
 std::optional<Quantized> PerAxis(const Graph& graph, ValueId value, int64_t axis);
+
+// A MatMul or Gemm as data times a matrix, plus a bias where there is one.
+struct Product {
+  ValueId data, matrix, bias;
+  bool transposed = false;  // the matrix is [N, K]
+};
+std::optional<Product> ProductOf(const Graph& graph, const Node& node);
 
 // A MatMul or Gemm of dequantized data and a dequantized constant matrix: MatMulIntegerToFloat.
 std::optional<Patch> IntegerProduct(const Graph& graph, NodeId root);
-// A MatMul or Gemm with a constant matrix of int4 in blocks: MatMulNBits.
-std::optional<Patch> BlockedProduct(const Graph& graph, NodeId root);
-
 }  // namespace onward

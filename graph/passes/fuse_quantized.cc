@@ -206,8 +206,6 @@ std::optional<Patch> QuantizedBinary(const Graph& graph, NodeId root) {
 constexpr Rule kRules[] = {
     {"fuse_integer_matmul", "MatMul", IntegerProduct},
     {"fuse_integer_gemm", "Gemm", IntegerProduct},
-    {"fuse_nbits_matmul", "MatMul", BlockedProduct},
-    {"fuse_nbits_gemm", "Gemm", BlockedProduct},
     {"fuse_scaled_product", "Mul", ScaledProduct},
     {"fuse_product_bias", "Add", ProductBias},
     {"absorb_relu", "QuantizeLinear", SaturatedRelu},

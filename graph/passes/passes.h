@@ -65,6 +65,8 @@ absl::StatusOr<int> AbsorbCasts(Graph& graph, const PassOptions& options, int& b
 absl::StatusOr<int> NarrowNormalizations(Graph& graph, const PassOptions& options, int& budget);
 // Products of 8-bit integers with their scales, biases and zero points.
 absl::StatusOr<int> FuseQuantized(Graph& graph, const PassOptions& options, int& budget);
+// Products of floats by dequantized matrices of constants read the codes (MatMulNBits).
+absl::StatusOr<int> FuseWeightCodes(Graph& graph, const PassOptions& options, int& budget);
 // QuantizeLinear before what moves or chooses elements of dequantized values.
 absl::StatusOr<int> QuantizeEarly(Graph& graph, const PassOptions& options, int& budget);
 // Functions of single elements between 8-bit integers as tables.

@@ -49,6 +49,7 @@ std::vector<Pass> DevicePipeline(std::string_view provider) {
     passes.push_back({"flush_subnormals", FlushSubnormals});
     passes.push_back({"quantize_early", QuantizeEarly});
     passes.push_back({"fuse_quantized", FuseQuantized});
+    passes.push_back({"fuse_weight_codes", FuseWeightCodes});
     passes.push_back({"fuse_byte_tables", FuseByteTables});
     passes.push_back({"put_channels_last", PutChannelsLast});
     passes.push_back({"eliminate_dead", EliminateDead});

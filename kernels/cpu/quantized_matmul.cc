@@ -14,6 +14,7 @@ namespace onward::kernels::cpu {
 namespace {
 
 constexpr int64_t kChunkProducts = 2 * 1000 * 1000;  // about 10 us with VNNI
+constexpr int64_t kChunkBytes = 128 * 1024;          // of B, which few rows wait for: about 10 us
 constexpr int64_t kRowsPerChunk = 192;
 constexpr int64_t kPackGrain = 16 * 1024;  // bytes
 
@@ -99,7 +100,9 @@ absl::Status Int8MatMul::Bind(BindContext& context) const {
   s->b_batches = g.k * g.n == 0 ? 0 : NumElements(b) / (g.k * g.n);
   const int64_t rows = std::min(g.m, kRowsPerChunk);
   const int64_t panel_products = std::max<int64_t>(1, rows * tiles_.tile_cols * g.k);
-  s->panels_per_chunk = EvenPiece(s->panels, std::max<int64_t>(1, kChunkProducts / panel_products));
+  const int64_t panel_bytes = std::max<int64_t>(1, PackedPanelBytes(tiles_, g.k));
+  const int64_t panels = std::min(kChunkProducts / panel_products, kChunkBytes / panel_bytes);
+  s->panels_per_chunk = EvenPiece(s->panels, std::max<int64_t>(1, panels));
   s->row_chunks = CeilDiv(g.m, kRowsPerChunk);
   s->column_chunks = CeilDiv(s->panels, s->panels_per_chunk);
   const int64_t all_rows = g.k == 0 ? 0 : NumElements(context.input_dims(0)) / g.k;

@@ -13,6 +13,7 @@
 #include "graph/ir/verify.h"
 #include "onward/builder.h"
 #include "onward/session.h"
+#include "quantization/products.h"
 #include "tests/support/onnxruntime.h"
 #include "tests/support/text_model.h"
 
@@ -104,6 +105,18 @@ TEST(Int4Weights, AreBlocksBehindDequantizeLinear) {
   EXPECT_EQ(dims("w_scale"), (std::vector<int64_t>{4, kColumns}));
   EXPECT_EQ(dims("v_int4"), (std::vector<int64_t>{kColumns, kRows}));
   EXPECT_EQ(dims("v_scale"), (std::vector<int64_t>{kColumns, 4}));
+}
+
+// GPT-2's logits are a product by the transpose of its embedding, 154 MB.
+TEST(Int4Weights, AnEmbeddingAndItsTranspose) {
+  GraphBuilder b;
+  const Expr w = b.Constant(Tensor::Zeros(DType::kFloat32, {5000, 1000}), "w");  // 20 MB
+  const Expr x = Gather(w, b.Input("i", DType::kInt64, {"n"}));
+  b.Output("logits", MatMul(x, Transpose(w, {1, 0})));
+  Model model = *b.Build();
+  ASSERT_TRUE(PrepareProducts(model).ok());
+  ASSERT_EQ(WeightedProducts(model.graph).size(), 1u);
+  EXPECT_EQ(WeightedProducts(model.graph)[0].input_axis, 0);
 }
 
 // The CPU reads the codes as they are, as MatMulNBits.

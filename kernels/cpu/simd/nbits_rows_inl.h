@@ -5,6 +5,8 @@
 
 namespace onward::kernels::cpu::ONWARD_TARGET {
 
+constexpr int64_t kAhead = 2048;  // bytes of codes that are fetched before they are read
+
 // kLanes bytes as integers. (Compilers convert vectors of bytes one by one.)
 ONWARD_INLINE IVec LoadBytes(const uint8_t* p) {
 #if defined(ONWARD_TARGET_AVX512)
@@ -32,7 +34,6 @@ inline bool InVectors(const NBitsMatrix& w) { return w.block * w.bits / 8 % kLan
 // Codes of 4 bits are read 16 words of 8 codes at a time, and code s of every word is the index of
 // its value in a vector of 16: VPERMPS reads the lowest bits of a lane alone.
 constexpr int64_t kWordCodes = 8, kChunkCodes = kLanes * kWordCodes;
-constexpr int64_t kAhead = 2048;  // bytes of codes that are fetched before they are read
 inline bool InWords(const NBitsMatrix& w) { return w.bits == 4; }
 
 inline void ArrangeWords(const NBitsMatrix& w, const float* x, float* arranged) {
@@ -131,7 +132,7 @@ ONWARD_INLINE Vec BlockDot(const uint8_t* codes, const float* x, int64_t bytes) 
     const IVec wide = LoadBytes(codes + i);
     ONWARD_UNROLL
     for (int s = 0; s < kPerByte; ++s) {
-      const IVec code = kBits == 8 ? wide : (wide >> (s * kBits)) & ((1 << kBits) - 1);
+      const IVec code = (wide >> (s * kBits)) & ((1 << kBits) - 1);
       sums[s] = Fma(__builtin_convertvector(code, Vec), Load(x + s * kLanes), sums[s]);
     }
   }
@@ -139,6 +140,24 @@ ONWARD_INLINE Vec BlockDot(const uint8_t* codes, const float* x, int64_t bytes) 
   ONWARD_UNROLL
   for (int s = 1; s < kPerByte; ++s) sum += sums[s];
   return sum;
+}
+
+// The same of codes that are bytes, in sums of which several are under way.
+ONWARD_INLINE Vec ByteDot(const uint8_t* codes, const float* x, int64_t bytes) {
+  constexpr int kSums = 4;
+  Vec sums[kSums] = {};
+  int64_t i = 0;
+  for (; i + kSums * kLanes <= bytes; i += kSums * kLanes) {
+    __builtin_prefetch(codes + i + kAhead);
+    ONWARD_UNROLL
+    for (int s = 0; s < kSums; ++s) {
+      const IVec code = LoadBytes(codes + i + s * kLanes);
+      sums[s] = Fma(__builtin_convertvector(code, Vec), Load(x + i + s * kLanes), sums[s]);
+    }
+  }
+  for (; i < bytes; i += kLanes)
+    sums[0] = Fma(__builtin_convertvector(LoadBytes(codes + i), Vec), Load(x + i), sums[0]);
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
 // Returns the sum that the zero points of row n take off.
@@ -176,7 +195,8 @@ float RowDot(const NBitsMatrix& w, const float* x, const float* x_sums, int64_t 
   const float* scales = w.scales + n * w.blocks;
   Vec sum = {};
   for (int64_t b = 0; b < w.blocks; ++b, codes += bytes, x += w.block)
-    sum = Fma(BlockDot<kBits>(codes, x, bytes), Set(scales[b]), sum);
+    sum = Fma(kBits == 8 ? ByteDot(codes, x, bytes) : BlockDot<kBits>(codes, x, bytes),
+              Set(scales[b]), sum);
   return SumLanes(sum) - Shift(w, scales, x_sums, n);
 }
 
