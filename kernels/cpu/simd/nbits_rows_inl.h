@@ -56,44 +56,57 @@ inline __m512i ScaleOfLane(int64_t block) {
   return _mm512_load_si512(index);
 }
 
-// The sum of code values and x over a chunk, in lanes.
-ONWARD_INLINE __m512 ChunkDot(__m512i words, __m512 values, const float* x) {
-  __m512 sums[2] = {};
+// Adds scales, values of codes and x over the chunk from code `first` on to `sums`, for rows
+// [n, n + kRows). `lanes` and `scales`: those of the chunk that there are.
+template <int kRows>
+ONWARD_INLINE void AddChunk(const NBitsMatrix& w, const float* x, int64_t n, int64_t first,
+                            __mmask16 lanes, __mmask16 scales, __m512 values, __m512i scale_of_lane,
+                            __m512 (&sums)[kRows]) {
+  __m512i words[kRows];
+  __m512 products[kRows];
+  ONWARD_UNROLL
+  for (int r = 0; r < kRows; ++r) {
+    const uint8_t* codes = w.codes + (n + r) * w.row_bytes() + first / 2;
+    __builtin_prefetch(codes + kAhead);
+    words[r] = _mm512_maskz_loadu_epi32(lanes, codes);
+    products[r] = _mm512_setzero_ps();
+  }
   ONWARD_UNROLL
   for (int s = 0; s < kWordCodes; ++s) {
-    const auto index = reinterpret_cast<__m512i>(reinterpret_cast<IVec>(words) >> (4 * s));
-    sums[s % 2] = _mm512_fmadd_ps(_mm512_permutexvar_ps(index, values),
-                                  _mm512_loadu_ps(x + s * kLanes), sums[s % 2]);
+    const __m512 of_x = _mm512_loadu_ps(x + first + s * kLanes);
+    ONWARD_UNROLL
+    for (int r = 0; r < kRows; ++r) {
+      const auto index = reinterpret_cast<__m512i>(reinterpret_cast<IVec>(words[r]) >> (4 * s));
+      products[r] = _mm512_fmadd_ps(_mm512_permutexvar_ps(index, values), of_x, products[r]);
+    }
   }
-  return _mm512_add_ps(sums[0], sums[1]);
+  ONWARD_UNROLL
+  for (int r = 0; r < kRows; ++r) {
+    const float* of_row = w.scales + (n + r) * w.blocks + first / w.block;
+    const __m512 scale =
+        _mm512_permutexvar_ps(scale_of_lane, _mm512_maskz_loadu_ps(scales, of_row));
+    sums[r] = _mm512_fmadd_ps(products[r], scale, sums[r]);
+  }
 }
 
-// Returns the sum of scales, values of codes and x over a row whose scales are in order.
-inline float WordsDot(const NBitsMatrix& w, __m512 values, __m512i scale_of_lane, const float* x,
-                      int64_t n) {
+// y[r] = the sum of scales, values of codes and x over row n + r.
+template <int kRows>
+void WordsDot(const NBitsMatrix& w, const float* x, int64_t n, __m512 values, __m512i scale_of_lane,
+              float* y) {
   const int64_t codes = w.blocks * w.block;
-  const uint8_t* words = w.codes + n * w.row_bytes();
-  const float* scales = w.scales + n * w.blocks;
   const int64_t in_chunk = std::max<int64_t>(1, kChunkCodes / w.block);
   const auto all = static_cast<__mmask16>((1u << in_chunk) - 1);
-  const auto part = [&](int64_t first, __mmask16 lanes, __mmask16 some, __m512 sum) {
-    const __m512 scale =
-        _mm512_permutexvar_ps(scale_of_lane, _mm512_maskz_loadu_ps(some, scales + first / w.block));
-    const __m512i word = _mm512_maskz_loadu_epi32(lanes, words + first / 2);
-    return _mm512_fmadd_ps(ChunkDot(word, values, x + first), scale, sum);
-  };
-  __m512 sum = _mm512_setzero_ps();
+  __m512 sums[kRows] = {};
   int64_t first = 0;
-  for (; first + kChunkCodes <= codes; first += kChunkCodes) {
-    __builtin_prefetch(words + first / 2 + kAhead);
-    sum = part(first, 0xffff, all, sum);
-  }
+  for (; first + kChunkCodes <= codes; first += kChunkCodes)
+    AddChunk<kRows>(w, x, n, first, 0xffff, all, values, scale_of_lane, sums);
   if (first < codes) {
     const int64_t blocks = (codes - first + w.block - 1) / w.block;
-    sum = part(first, static_cast<__mmask16>((1u << (codes - first) / kWordCodes) - 1),
-               static_cast<__mmask16>((1u << blocks) - 1), sum);
+    const auto lanes = static_cast<__mmask16>((1u << (codes - first) / kWordCodes) - 1);
+    AddChunk<kRows>(w, x, n, first, lanes, static_cast<__mmask16>((1u << blocks) - 1), values,
+                    scale_of_lane, sums);
   }
-  return SumLanes(reinterpret_cast<Vec>(sum));
+  for (int r = 0; r < kRows; ++r) y[r] = SumLanes(reinterpret_cast<Vec>(sums[r]));
 }
 #endif
 
@@ -181,10 +194,13 @@ inline void DotWords(const NBitsMatrix& w, const float* x, const float* x_sums, 
   alignas(64) float values[kLanes];
   for (int i = 0; i < kLanes; ++i) values[i] = static_cast<float>(i) - (shifted ? 0 : w.zero);
   const __m512i scale_of_lane = ScaleOfLane(w.block);
-  for (int64_t n = begin; n < end; ++n) {
-    y[n - begin] = WordsDot(w, _mm512_load_ps(values), scale_of_lane, x, n);
-    if (shifted) y[n - begin] -= Shift(w, w.scales + n * w.blocks, x_sums, n);
-  }
+  constexpr int kRows = 4;
+  int64_t n = begin;
+  for (; n + kRows <= end; n += kRows)
+    WordsDot<kRows>(w, x, n, _mm512_load_ps(values), scale_of_lane, y + n - begin);
+  for (; n < end; ++n) WordsDot<1>(w, x, n, _mm512_load_ps(values), scale_of_lane, y + n - begin);
+  for (n = begin; shifted && n < end; ++n)
+    y[n - begin] -= Shift(w, w.scales + n * w.blocks, x_sums, n);
 }
 #endif
 
