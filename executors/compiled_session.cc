@@ -10,7 +10,9 @@
 #include "executors/check_inputs.h"
 #include "executors/create_session.h"
 #include "executors/device_tensor.h"
+#include "executors/output_blocks.h"
 #include "executors/plan/bind_program.h"
+#include "graph/base/checked.h"
 #include "graph/infer/dim_names.h"
 #include "onward/status.h"
 
@@ -28,9 +30,24 @@ SlotValue SlotOf(const Value& value) {
   return slot;
 }
 
+// Smaller outputs come from pages that are touched already.
+constexpr int64_t kLeastKept = int64_t{64} << 10;
+
+absl::StatusOr<Tensor> NewOutput(const ExecutionProvider& provider, OutputBlocks& blocks,
+                                 DType dtype, DimsView dims) {
+  const absl::StatusOr<int64_t> bytes = CheckedByteSize(dtype, dims);
+  if (!provider.is_host() || dtype == DType::kString || !bytes.ok() || *bytes < kLeastKept)
+    return NewTensor(provider, dtype, dims);
+  absl::StatusOr<std::shared_ptr<void>> memory = blocks.Take(*bytes);
+  if (!memory.ok())
+    return Annotate(memory.status(), absl::StrCat("a tensor of shape ", DimsString(dims), ":"));
+  void* data = memory->get();
+  return Tensor::Wrap(dtype, dims, data, *std::move(memory));
+}
+
 // Keeps the output's tensor if it fits and is nobody else's, else replaces it.
-absl::Status MakeRoom(const ExecutionProvider& provider, DType dtype, DimsView dims,
-                      absl::Span<const SlotValue> inputs, Value& output) {
+absl::Status MakeRoom(const ExecutionProvider& provider, OutputBlocks& blocks, DType dtype,
+                      DimsView dims, absl::Span<const SlotValue> inputs, Value& output) {
   if (output.is_tensor()) {
     const Tensor& tensor = output.tensor();
     const bool is_input = std::any_of(inputs.begin(), inputs.end(), [&](const SlotValue& input) {
@@ -40,7 +57,7 @@ absl::Status MakeRoom(const ExecutionProvider& provider, DType dtype, DimsView d
         tensor.device() == provider.device())
       return absl::OkStatus();
   }
-  ONWARD_ASSIGN_OR_RETURN(Tensor tensor, NewTensor(provider, dtype, dims));
+  ONWARD_ASSIGN_OR_RETURN(Tensor tensor, NewOutput(provider, blocks, dtype, dims));
   output = Value(std::move(tensor));
   return absl::OkStatus();
 }
@@ -246,14 +263,14 @@ absl::Status CompiledSession::RunIn(RunState& state, const Bound& found,
       continue;
     const TensorView& view = bound.values[slot].tensor;
     if (!IsUpdatedInPlace(bound, i, slots, outputs[i]))
-      ONWARD_RETURN_IF_ERROR(MakeRoom(program.provider_of(program.outputs[i]), view.dtype,
-                                      view.dims, slots, outputs[i]));
+      ONWARD_RETURN_IF_ERROR(MakeRoom(program.provider_of(program.outputs[i]), *output_blocks_,
+                                      view.dtype, view.dims, slots, outputs[i]));
     state.SetOutput(static_cast<int32_t>(i), const_cast<void*>(outputs[i].tensor().raw_data()));
   }
   const auto make_room = [&](int32_t i, DType dtype, DimsView dims) -> absl::StatusOr<void*> {
     Value& output = outputs[static_cast<size_t>(i)];
     ONWARD_RETURN_IF_ERROR(MakeRoom(program.provider_of(program.outputs[static_cast<size_t>(i)]),
-                                    dtype, dims, slots, output));
+                                    *output_blocks_, dtype, dims, slots, output));
     return output.tensor().view().data;
   };
   const RunState::Room room = make_room;
@@ -294,8 +311,8 @@ absl::Status CompiledSession::CopyOutputs(RunState& state, const Bound& bound,
     if (state.IsInRoom(index)) continue;
     const ExecutionProvider& provider =
         program.provider_of(program.outputs[static_cast<size_t>(index)]);
-    ONWARD_RETURN_IF_ERROR(
-        MakeRoom(provider, result.tensor.dtype, result.tensor.dims, slots, output));
+    ONWARD_RETURN_IF_ERROR(MakeRoom(provider, *output_blocks_, result.tensor.dtype,
+                                    result.tensor.dims, slots, output));
     if (provider.is_host()) {
       CopyElements(result.tensor, output.tensor().view());
     } else {
@@ -408,6 +425,7 @@ void CompiledSession::GiveState(Plan& plan, std::unique_ptr<RunState> state) {
 }
 
 void CompiledSession::ReleaseIdle(std::chrono::steady_clock::time_point unused_since) {
+  output_blocks_->Release(unused_since);
   std::vector<IdleState> released;  // destroyed outside the lock
   const std::lock_guard lock(mutex_);
   for (Plan* plan : {&plan_, &separate_}) {

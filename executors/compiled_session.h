@@ -13,6 +13,7 @@
 #include "absl/container/inlined_vector.h"
 #include "executors/compile.h"
 #include "executors/dim_names.h"
+#include "executors/output_blocks.h"
 #include "executors/run_state.h"
 #include "executors/session_counters.h"
 #include "onward/session.h"
@@ -122,6 +123,7 @@ class CompiledSession : public Session {
   mutable std::mutex separate_mutex_;  // guards the making of separate_
   std::mutex mutex_;                   // guards the plans' idle states and the bindings
   std::list<Bound> bindings_;          // most recently used first
+  std::shared_ptr<OutputBlocks> output_blocks_ = std::make_shared<OutputBlocks>();
   std::shared_ptr<void> on_shortage_;  // the last member: ends before the states do
 };
 
