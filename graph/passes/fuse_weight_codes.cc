@@ -138,7 +138,8 @@ std::optional<Patch> ByteProduct(const Graph& graph, NodeId root) {
   const Node& node = graph.node(root);
   const std::optional<Product> product = ProductOf(graph, node);
   // Data of integers make another product (fuse_quantized).
-  if (!product || RankOf(graph, product->data) < 1 || PerTensor(graph, product->data))
+  if (!product || RankOf(graph, product->data) < 1 || PerTensor(graph, product->data) ||
+      graph.type(product->data).dtype != DType::kFloat32)
     return std::nullopt;
   const ValueId source = Untransposed(graph, product->matrix);
   bool transposed = product->transposed != (source != product->matrix);
@@ -167,7 +168,9 @@ std::optional<Patch> ByteProduct(const Graph& graph, NodeId root) {
 std::optional<Patch> GatheredCodes(const Graph& graph, NodeId root) {
   const Node& node = graph.node(root);
   const std::optional<Quantized> data = PerTensor(graph, node.inputs[0]);
-  if (!data || FixedConstant(graph, data->x) == nullptr) return std::nullopt;
+  if (!data || FixedConstant(graph, data->x) == nullptr ||
+      graph.type(node.outputs[0]).dtype != DType::kFloat32)
+    return std::nullopt;
   Patch patch(graph);
   const ValueId codes = patch.AddNode("Gather", {data->x, node.inputs[1]}, node.attributes);
   std::vector<ValueId> inputs = {codes, data->scale};

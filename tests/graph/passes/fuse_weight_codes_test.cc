@@ -55,6 +55,17 @@ TEST(FuseWeightCodes, GatherTakesCodes) {
             "y_Gather = Gather(w, i)\ny = DequantizeLinear(y_Gather, s, z)\n");
 }
 
+TEST(FuseWeightCodes, LeavesWeightsOfSixteenBits) {
+  const std::string head =
+      "<int8[2,2] w = {1, 2, 3, 4}, float s = {0.5}> {"
+      "v = DequantizeLinear <output_dtype = 10> (w, s) ";
+  const std::string product =
+      Fuse("g (float16[2,2] x) => (float16[2,2] y) " + head + "y = MatMul(x, v)}");
+  EXPECT_NE(product.find("y = MatMul(x, v)"), std::string::npos) << product;
+  const std::string rows = Fuse("g (int64[2] i) => (float16[2,2] y) " + head + "y = Gather(v, i)}");
+  EXPECT_NE(rows.find("y = Gather(v, i)"), std::string::npos) << rows;
+}
+
 TEST(FuseWeightCodes, LeavesProductsOfIntegers) {
   const std::string kept = Fuse(
       "g (uint8[2,2] x) => (float[2,2] y) <int8[2,2] w = {1, 2, 3, 4}, float s = {0.5}> {"
