@@ -7,6 +7,7 @@
 #include "graph/ir/graph_edit.h"
 #include "graph/ops/onward_schemas.h"
 #include "graph/ops/opset.h"
+#include "tests/support/kernel_runner.h"
 
 namespace onward::cases {
 
@@ -40,6 +41,22 @@ Model CaseModel(const OpCase& c, uint64_t constants) {
   }
   model.opsets[""] = kOpset;
   return model;
+}
+
+std::string CaseDifference(const OpCase& c, Session& session) {
+  Session::Inputs inputs;
+  for (size_t i = 0; i < c.inputs.size(); ++i)
+    if (!c.inputs[i].empty()) inputs[absl::StrCat("x", i)] = Value(c.inputs[i]);
+  const auto outputs = session.Run(inputs);
+  if (!outputs.ok()) return std::string(outputs.status().message());
+  for (size_t i = 0; i < c.expected.size(); ++i) {
+    if (c.expected[i].empty()) continue;
+    const std::string name = absl::StrCat("y", i);
+    const std::string difference =
+        testing::Difference(outputs->at(name).tensor(), c.expected[i], c.rtol, c.atol);
+    if (!difference.empty()) return absl::StrCat(name, ": ", difference);
+  }
+  return "";
 }
 
 }  // namespace onward::cases

@@ -10,11 +10,16 @@
 #include "onnx_io/import_attributes.h"
 #include "onward/status.h"
 #include "tests/support/case_file.h"
+#include "tests/support/test_data.h"
 
 namespace onward::cases {
 namespace {
 
-const std::string kFolder = absl::StrCat(ONWARD_SOURCE_DIR, "/tests/cases/");
+// On a machine that has only the tests, the environment says where the sources lie.
+std::string Folder() {
+  const std::string elsewhere = testing::DirectoryFrom("ONWARD_SOURCE_DIR");
+  return absl::StrCat(elsewhere.empty() ? ONWARD_SOURCE_DIR : elsewhere, "/tests/cases/");
+}
 
 using Names = google::protobuf::RepeatedPtrField<std::string>;
 
@@ -56,9 +61,10 @@ absl::StatusOr<OpCase> CaseOf(const testing::CaseText& text) {
 }  // namespace
 
 std::vector<OpCase> AllCases() {
+  const std::string folder = Folder();
   std::vector<OpCase> all;
-  for (const std::string& family : testing::CaseFamilies(kFolder)) {
-    for (const testing::CaseText& text : testing::ReadCaseFile(kFolder + family + ".txt")) {
+  for (const std::string& family : testing::CaseFamilies(folder)) {
+    for (const testing::CaseText& text : testing::ReadCaseFile(folder + family + ".txt")) {
       absl::StatusOr<OpCase> c = CaseOf(text);
       if (!c.ok()) {
         std::fprintf(stderr, "tests/cases/%s.txt: %s: %s\n", family.c_str(), text.name.c_str(),

@@ -8,6 +8,8 @@
 #include "executors/provider.h"
 #include "onward/read_image.h"
 #include "onward/session.h"
+#include "tests/cases/case_model.h"
+#include "tests/cases/cases.h"
 #include "tests/support/elementwise_groups.h"
 #include "tests/support/kernel_runner.h"
 #include "tests/support/test_data.h"
@@ -38,6 +40,18 @@ TEST(Cuda, WithoutDeviceTheErrorSaysWhatToDo) {
   const absl::Status status = executors::FindProvider("cuda").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_NE(status.message().find("use --provider cpu"), std::string::npos) << status;
+}
+
+TEST(Cuda, CasesHaveTheExpectedValues) {
+  ONWARD_NEEDS_GPU();
+  SessionOptions options = On("cuda");
+  options.optimize = false;
+  for (const cases::OpCase& c : cases::AllCases()) {
+    SCOPED_TRACE(c.op + " " + c.name);
+    const auto session = Session::Create(cases::CaseModel(c, 0), options);
+    ASSERT_TRUE(session.ok()) << session.status();
+    EXPECT_EQ(cases::CaseDifference(c, **session), "");
+  }
 }
 
 TEST(Cuda, MnistEqualsTheCpu) {

@@ -18,7 +18,6 @@
 #include "onward/status.h"
 #include "tests/cases/case_model.h"
 #include "tests/cases/cases.h"
-#include "tests/support/kernel_runner.h"
 
 namespace onward {
 namespace {
@@ -50,19 +49,7 @@ std::string Difference(const OpCase& c, absl::StatusOr<Model> model) {
   options.num_threads = 1;
   const auto session = Session::Create(*std::move(model), options);
   if (!session.ok()) return std::string(session.status().message());
-  Session::Inputs inputs;
-  for (size_t i = 0; i < c.inputs.size(); ++i)
-    if (!c.inputs[i].empty()) inputs[absl::StrCat("x", i)] = Value(c.inputs[i]);
-  const auto outputs = (*session)->Run(inputs);
-  if (!outputs.ok()) return std::string(outputs.status().message());
-  for (size_t i = 0; i < c.expected.size(); ++i) {
-    if (c.expected[i].empty()) continue;
-    const std::string name = absl::StrCat("y", i);
-    const std::string difference =
-        testing::Difference(outputs->at(name).tensor(), c.expected[i], c.rtol, c.atol);
-    if (!difference.empty()) return absl::StrCat(name, ": ", difference);
-  }
-  return "";
+  return cases::CaseDifference(c, **session);
 }
 
 // Runs every case by `way`, which returns what went wrong, and holds the gaps to be what goes

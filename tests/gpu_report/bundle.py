@@ -23,7 +23,7 @@ MODELS = ("mlp_tiny", "resnet50", "resnet50_fp16", "mobilenet_v2", "efficientnet
           "bert_base", "minilm_l6", "minilm_fp16", "minilm_bf16", "gpt2_decode", "llama_tiny_decode",
           "t5_small_encoder", "unet_segmentation")
 # What the tests labelled gpu read of the sources.
-SOURCES = ("examples/mnist/mnist-8.onnx", "examples/mnist/digits")
+SOURCES = ("examples/mnist/mnist-8.onnx", "examples/mnist/digits", "tests/cases")
 
 
 def output(*command, **options):
