@@ -18,7 +18,6 @@ TYPES = {
 }  # fmt: skip
 NARROW_FLOATS = {name for name in TYPES if name[0] in "fb" and name not in ("f32", "f64", "b")}
 FLOATS = "f32 f64 f16 bf16"
-INTEGERS = "i8 i16 i32 i64 u8 u16 u32 u64"
 
 INF, NAN = float("inf"), float("nan")
 

@@ -24,7 +24,8 @@ import onnx.reference
 import onnxruntime
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE), str(HERE.parent / "support")]
+from case_files import array_type, families  # noqa: E402
 
 OPSETS = {"": 28, "ai.onnx.ml": 5, "ai.onnx.preview.training": 1}
 RUNTIME_OPSETS = 24, 21  # those of kernels that ONNX Runtime 1.31 has
@@ -37,24 +38,15 @@ PACKED = [getattr(onnx.TensorProto, name) for name in ("INT4", "UINT4", "INT2", 
 
 def model_of(case, opset=OPSETS[""]):
     domain, _, op = case.op.rpartition(".")
-    names = [None if value is None else f"x{i}" for i, value in enumerate(case.inputs)]
-    results = [f"y{i}" for i, present in enumerate(case.outputs) if present == "1"]
-    node = onnx.helper.make_node(
-        op,
-        [name or "" for name in names],
-        [f"y{i}" if present == "1" else "" for i, present in enumerate(case.outputs)],
-        domain=domain,
-    )
+    feeds = feeds_of(case)
+    names = [f"x{i}" if f"x{i}" in feeds else "" for i in range(len(case.inputs))]
+    node = onnx.helper.make_node(op, names, output_names(case), domain=domain)
     node.attribute.extend(attribute_of(op, domain, name, value) for name, value in case.attributes.items())
     graph = onnx.helper.make_graph(
         [node],
         "case",
-        [
-            onnx.helper.make_tensor_value_info(name, data_type(value), value.shape)
-            for name, value in zip(names, case.inputs)
-            if name
-        ],
-        [onnx.helper.make_empty_tensor_value_info(name) for name in results],
+        [onnx.helper.make_tensor_value_info(name, data_type(value), value.shape) for name, value in feeds.items()],
+        [onnx.helper.make_empty_tensor_value_info(name) for name in filter(None, node.output)],
     )
     opsets = OPSETS | {"": opset}
     return onnx.helper.make_model(
@@ -65,20 +57,21 @@ def model_of(case, opset=OPSETS[""]):
 
 
 def data_type(array):
-    if array.dtype == object:
-        return onnx.TensorProto.STRING
     return onnx.helper.np_dtype_to_tensor_dtype(array.dtype)
 
 
-def tensor_proto(array, name=""):
-    if array.dtype == object:
-        return onnx.helper.make_tensor(name, onnx.TensorProto.STRING, array.shape, [s.encode() for s in array.flat])
-    return onnx.numpy_helper.from_array(array, name)
+def feeds_of(case):
+    return {f"x{i}": value for i, value in enumerate(case.inputs) if value is not None}
+
+
+def output_names(case):
+    """The names of all outputs, "" of those that are omitted."""
+    return [f"y{i}" if present == "1" else "" for i, present in enumerate(case.outputs)]
 
 
 def attribute_of(op, domain, name, value):
     if isinstance(value, np.ndarray):
-        return onnx.helper.make_attribute(name, tensor_proto(value))
+        return onnx.helper.make_attribute(name, onnx.numpy_helper.from_array(value))
     kind = None
     if isinstance(value, list) and not value:
         kind = onnx.defs.get_schema(op, domain).attributes[name].type.value
@@ -86,8 +79,7 @@ def attribute_of(op, domain, name, value):
 
 
 def by_reference(case):
-    feeds = {f"x{i}": value for i, value in enumerate(case.inputs) if value is not None}
-    return onnx.reference.ReferenceEvaluator(model_of(case)).run(None, feeds)
+    return onnx.reference.ReferenceEvaluator(model_of(case)).run(None, feeds_of(case))
 
 
 def by_double(case):
@@ -102,7 +94,6 @@ def run(case):
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 4
-    feeds = {f"x{i}": value for i, value in enumerate(case.inputs) if value is not None}
     for opset in RUNTIME_OPSETS:
         model = model_of(case, opset).SerializeToString()
         try:
@@ -111,7 +102,7 @@ def run(case):
             if opset == RUNTIME_OPSETS[-1]:
                 raise
         else:
-            return session.run(None, feeds)
+            return session.run(None, feeds_of(case))
 
 
 def converted(case, types, to):
@@ -135,12 +126,11 @@ SOURCES = {"double": by_double, "reference": by_reference, "onnxruntime": by_onn
 
 def expected_of(case):
     """Arrays by the outputs' names."""
-    names = [f"y{i}" for i, present in enumerate(case.outputs) if present == "1"]
     values = SOURCES[case.by](case) if case.expected is None else [v for v in case.expected if v is not None]
     arrays = [np.asarray(value) for value in values]
     return {
         name: array.astype(object) if array.dtype.kind == "U" else array
-        for name, array in zip(names, arrays, strict=True)
+        for name, array in zip(filter(None, output_names(case)), arrays, strict=True)
     }
 
 
@@ -163,7 +153,7 @@ def elements_text(array):
     # As TensorProto.int32_data holds them: the bits of floats that have no decimals there, and
     # elements of 4 and 2 bits packed.
     if kind in PACKED:
-        array = np.frombuffer(tensor_proto(array).raw_data, np.uint8)
+        array = np.frombuffer(onnx.numpy_helper.from_array(array).raw_data, np.uint8)
     bits = array.view(np.uint16 if array.dtype.itemsize == 2 else np.uint8)
     return ", ".join(str(value) for value in bits.flat)
 
@@ -178,17 +168,12 @@ def quoted(value):
     return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def type_text(array):
-    name = onnx.TensorProto.DataType.Name(data_type(array)).lower()
-    return name + (f"[{','.join(map(str, array.shape))}]" if array.ndim else "")
-
-
 def attribute_text(attribute):
     kind = onnx.AttributeProto
     value = onnx.helper.get_attribute_value(attribute)
     if attribute.type == kind.TENSOR:
         value = onnx.numpy_helper.to_array(value)
-        return f"{attribute.name} = {type_text(value)} {{{elements_text(value)}}}"
+        return f"{attribute.name} = {array_type(value)} {{{elements_text(value)}}}"
     if attribute.type in (kind.FLOAT, kind.FLOATS):
         as_text = lambda v: str(np.float32(v))
     elif attribute.type in (kind.STRING, kind.STRINGS):
@@ -205,12 +190,10 @@ def attribute_text(attribute):
 def graph_text(case, expected):
     node = model_of(case).graph.node[0]
     inputs = ", ".join(
-        f"{type_text(value)} x{i} = {{{elements_text(value)}}}"
-        for i, value in enumerate(case.inputs)
-        if value is not None
+        f"{array_type(value)} {name} = {{{elements_text(value)}}}" for name, value in feeds_of(case).items()
     )
-    outputs = ", ".join(f"{type_text(value)} {name}" for name, value in expected.items())
-    values = ",\n ".join(f"{type_text(value)} {name} = {{{elements_text(value)}}}" for name, value in expected.items())
+    outputs = ", ".join(f"{array_type(value)} {name}" for name, value in expected.items())
+    values = ",\n ".join(f"{array_type(value)} {name} = {{{elements_text(value)}}}" for name, value in expected.items())
     attributes = ", ".join(map(attribute_text, node.attribute))
     results, arguments = (", ".join(name or '""' for name in names) for names in (node.output, node.input))
     call = f"{results} = {case.op}" + (f" <{attributes}>" if attributes else "") + f" ({arguments})"
@@ -234,8 +217,7 @@ def make_family(family):
 
 def main():
     np.seterr(all="ignore")  # infinities and NaN are what some cases show
-    families = sys.argv[1:] or sorted(p.stem[len("cases_"):] for p in HERE.glob("cases_*.py"))
-    for family in families:
+    for family in families(HERE, sys.argv[1:]):
         make_family(family)
 
 

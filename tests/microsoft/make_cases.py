@@ -16,6 +16,8 @@ import onnx
 import onnxruntime
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "support")]
+from case_files import array_type, families  # noqa: E402
 
 
 @dataclasses.dataclass
@@ -29,13 +31,6 @@ class Case:
     expected: dict = None  # name -> array, where ONNX Runtime's CPU provider has no kernel
     dims: dict = dataclasses.field(default_factory=dict)  # input -> "batch,4", where not all known
     types: dict = dataclasses.field(default_factory=dict)  # outputs of types that nothing tells
-
-
-def array_type(array, dims=None):
-    name = onnx.TensorProto.DataType.Name(onnx.helper.np_dtype_to_tensor_dtype(array.dtype)).lower()
-    if dims is None and array.ndim == 0:
-        return name
-    return f"{name}[{','.join(map(str, array.shape)) if dims is None else dims}]"
 
 
 def graph_text(case, outputs):
@@ -91,9 +86,7 @@ def make_family(family):
 
 
 def main():
-    sys.path.insert(0, str(HERE))
-    families = sys.argv[1:] or sorted(p.stem[len("cases_"):] for p in HERE.glob("cases_*.py"))
-    for family in families:
+    for family in families(HERE, sys.argv[1:]):
         make_family(family)
 
 

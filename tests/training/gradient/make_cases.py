@@ -20,6 +20,8 @@ import onnx
 import torch
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parents[1] / "support")]
+from case_files import array_type, families  # noqa: E402
 
 
 @dataclasses.dataclass
@@ -41,13 +43,6 @@ class Case:
     narrow: bool = True  # 16-bit inputs give nearly the same: no jump or tie is near
     twice: bool = False  # the gradient of the gradient is written too
     skip: str = ""  # outputs without cotangent, separated by spaces
-
-
-def array_type(array, dims=None):
-    name = onnx.TensorProto.DataType.Name(onnx.helper.np_dtype_to_tensor_dtype(array.dtype)).lower()
-    if dims is None and array.ndim == 0:
-        return name
-    return f"{name}[{','.join(map(str, array.shape)) if dims is None else dims}]"
 
 
 def graph_text(case, outputs):
@@ -132,10 +127,8 @@ def write_npz(path, arrays):
 
 
 def main():
-    sys.path.insert(0, str(HERE))
     torch.set_num_threads(1)
-    families = sys.argv[1:] or sorted(p.stem[len("cases_"):] for p in HERE.glob("cases_*.py"))
-    for family in families:
+    for family in families(HERE, sys.argv[1:]):
         make_family(family)
 
 
