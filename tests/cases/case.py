@@ -80,6 +80,11 @@ def full(shape, value):
     return np.full(shape, value).tolist()
 
 
+def wave(shape, function=np.sin, scale=1, digits=2):
+    """scale times function(0), function(1), ..., rounded, as nested lists."""
+    return np.round(function(np.arange(np.prod(shape, dtype=int))) * scale, digits).reshape(shape).tolist()
+
+
 def spread(shape, seed, lo, hi, scale=1):
     """Integers in [lo, hi) without a visible pattern, times `scale`, as nested lists."""
     h = np.arange(np.prod(shape, dtype=int), dtype=np.uint32) * np.uint32(2654435761)

@@ -1,37 +1,10 @@
 """Resize."""
-from case import case, f16, f32, f64, i32, i64, i8, join, ramp, u8
+from case import case, f16, f32, f64, i32, i64, i8, join, ramp, u8, wave
 
-X1 = [
-    [
-        [
-            [
-                [0, 7.6, 8.2, 1.3, -6.8], [-8.6, -2.5, 5.9, 8.9, 3.7], [-4.9, -9, -4.8, 3.8, 8.9],
-                [5.9, -2.6, -8.7, -6.8, 1.3],
-            ],
-        ],
-    ],
-    None, [1, 1, 0.6, 0.6],
-]
+IMAGE = wave((1, 1, 4, 5), scale=9, digits=1)
+X1 = [IMAGE, None, [1, 1, 0.6, 0.6]]
 X2 = [[[[[0, 7.6, 8.2, 1.3], [-8.6, -2.5, 5.9, 8.9], [-4.9, -9, -4.8, 3.8]]]], None, [1, 1, 1.5, 0.7]]
-X3 = [
-    [
-        [
-            [
-                [0, 7.6, 8.2, 1.3, -6.8], [-8.6, -2.5, 5.9, 8.9, 3.7], [-4.9, -9, -4.8, 3.8, 8.9],
-                [5.9, -2.6, -8.7, -6.8, 1.3],
-            ],
-        ],
-    ],
-    None, [1, 1, 0.6, 1.7],
-]
-X4 = [
-    [
-        [
-            [0, 7.6, 8.2, 1.3, -6.8], [-8.6, -2.5, 5.9, 8.9, 3.7], [-4.9, -9, -4.8, 3.8, 8.9],
-            [5.9, -2.6, -8.7, -6.8, 1.3],
-        ],
-    ],
-]
+X3 = [IMAGE, None, [1, 1, 0.6, 1.7]]
 
 
 def cases():
@@ -154,10 +127,10 @@ def cases():
             keep_aspect_ratio_policy="not_larger", mode="nearest",
         ),
         case(
-            "not_smaller", "Resize", [X4, None, None, i64([3, 8])], axes=[3, 2],
+            "not_smaller", "Resize", [IMAGE, None, None, i64([3, 8])], axes=[3, 2],
             keep_aspect_ratio_policy="not_smaller", mode="linear",
         ),
-        case("channels_last", "Resize", [X4, None, [2, 0.5]], axes=[1, 2], mode="linear"),
+        case("channels_last", "Resize", [IMAGE, None, [2, 0.5]], axes=[1, 2], mode="linear"),
         case("batch_axis", "Resize", [ramp((1, 4, 4), 1), None, [2, 1, 1]], mode="linear"),
         case(
             "three_axes", "Resize",
