@@ -1,113 +1,33 @@
 """Attention."""
 from case import FLOATS, INF, b, case, f32, full, i64, join, spread
 
+QKV = [
+    spread((1, 2, 3, 2), 1, -64, 65, 0.03125),
+    spread((1, 2, 4, 2), 2, -64, 65, 0.03125),
+    spread((1, 2, 4, 3), 3, -64, 65, 0.015625),
+]
+MASKED = [*QKV, spread((3, 4), 4, -64, 65, 0.015625)]
+
 
 def cases():
     return join(
+        case("plain", "Attention", QKV, atol=2e-06),
+        case("scale", "Attention", QKV, scale=0.25, atol=2e-06),
+        case("softcap", "Attention", QKV, softcap=0.5, atol=2e-06),
+        case("causal", "Attention", QKV, is_causal=1, atol=2e-06),
+        case("window", "Attention", QKV, left_window_size=1, right_window_size=0, atol=2e-06),
+        case("causal_window", "Attention", QKV, is_causal=1, left_window_size=1, right_window_size=2, atol=2e-06),
+        case("mask_bool_rank2", "Attention", [*QKV, b([[1, 0, 1, 1], [0, 1, 1, 0], [0, 0, 0, 0]])], atol=2e-06),
+        case("mask_float_rank2", "Attention", MASKED, by="reference", atol=2e-06),
+        case("mask_rank1", "Attention", [*QKV, b([1, 0, 1, 1])], atol=2e-06),
+        case("mask_rank3_heads", "Attention", [*QKV, spread((2, 1, 4), 5, -64, 65, 0.015625)], atol=2e-06),
+        case("mask_rank4", "Attention", [*QKV, spread((1, 1, 3, 4), 6, -64, 65, 0.015625)], is_causal=1, atol=2e-06),
         case(
-            "plain", "Attention",
-            [
-                spread((1, 2, 3, 2), 1, -64, 65, 0.03125), spread((1, 2, 4, 2), 2, -64, 65, 0.03125),
-                spread((1, 2, 4, 3), 3, -64, 65, 0.015625),
-            ],
+            "mask_short", "Attention", [*QKV, [[-0.953125, 0.09375], [-0.375, 0.84375], [-0.78125, 0.421875]]],
             atol=2e-06,
         ),
         case(
-            "scale", "Attention",
-            [
-                spread((1, 2, 3, 2), 1, -64, 65, 0.03125), spread((1, 2, 4, 2), 2, -64, 65, 0.03125),
-                spread((1, 2, 4, 3), 3, -64, 65, 0.015625),
-            ],
-            scale=0.25, atol=2e-06,
-        ),
-        case(
-            "softcap", "Attention",
-            [
-                spread((1, 2, 3, 2), 1, -64, 65, 0.03125), spread((1, 2, 4, 2), 2, -64, 65, 0.03125),
-                spread((1, 2, 4, 3), 3, -64, 65, 0.015625),
-            ],
-            softcap=0.5, atol=2e-06,
-        ),
-        case(
-            "causal", "Attention",
-            [
-                spread((1, 2, 3, 2), 1, -64, 65, 0.03125), spread((1, 2, 4, 2), 2, -64, 65, 0.03125),
-                spread((1, 2, 4, 3), 3, -64, 65, 0.015625),
-            ],
-            is_causal=1, atol=2e-06,
-        ),
-        case(
-            "window", "Attention",
-            [
-                spread((1, 2, 3, 2), 1, -64, 65, 0.03125), spread((1, 2, 4, 2), 2, -64, 65, 0.03125),
-                spread((1, 2, 4, 3), 3, -64, 65, 0.015625),
-            ],
-            left_window_size=1, right_window_size=0, atol=2e-06,
-        ),
-        case(
-            "causal_window", "Attention",
-            [
-                spread((1, 2, 3, 2), 1, -64, 65, 0.03125), spread((1, 2, 4, 2), 2, -64, 65, 0.03125),
-                spread((1, 2, 4, 3), 3, -64, 65, 0.015625),
-            ],
-            is_causal=1, left_window_size=1, right_window_size=2, atol=2e-06,
-        ),
-        case(
-            "mask_bool_rank2", "Attention",
-            [
-                spread((1, 2, 3, 2), 1, -64, 65, 0.03125), spread((1, 2, 4, 2), 2, -64, 65, 0.03125),
-                spread((1, 2, 4, 3), 3, -64, 65, 0.015625), b([[1, 0, 1, 1], [0, 1, 1, 0], [0, 0, 0, 0]]),
-            ],
-            atol=2e-06,
-        ),
-        case(
-            "mask_float_rank2", "Attention",
-            [
-                spread((1, 2, 3, 2), 1, -64, 65, 0.03125), spread((1, 2, 4, 2), 2, -64, 65, 0.03125),
-                spread((1, 2, 4, 3), 3, -64, 65, 0.015625), spread((3, 4), 4, -64, 65, 0.015625),
-            ],
-            by="reference", atol=2e-06,
-        ),
-        case(
-            "mask_rank1", "Attention",
-            [
-                spread((1, 2, 3, 2), 1, -64, 65, 0.03125), spread((1, 2, 4, 2), 2, -64, 65, 0.03125),
-                spread((1, 2, 4, 3), 3, -64, 65, 0.015625), b([1, 0, 1, 1]),
-            ],
-            atol=2e-06,
-        ),
-        case(
-            "mask_rank3_heads", "Attention",
-            [
-                spread((1, 2, 3, 2), 1, -64, 65, 0.03125), spread((1, 2, 4, 2), 2, -64, 65, 0.03125),
-                spread((1, 2, 4, 3), 3, -64, 65, 0.015625), spread((2, 1, 4), 5, -64, 65, 0.015625),
-            ],
-            atol=2e-06,
-        ),
-        case(
-            "mask_rank4", "Attention",
-            [
-                spread((1, 2, 3, 2), 1, -64, 65, 0.03125), spread((1, 2, 4, 2), 2, -64, 65, 0.03125),
-                spread((1, 2, 4, 3), 3, -64, 65, 0.015625), spread((1, 1, 3, 4), 6, -64, 65, 0.015625),
-            ],
-            is_causal=1, atol=2e-06,
-        ),
-        case(
-            "mask_short", "Attention",
-            [
-                spread((1, 2, 3, 2), 1, -64, 65, 0.03125), spread((1, 2, 4, 2), 2, -64, 65, 0.03125),
-                spread((1, 2, 4, 3), 3, -64, 65, 0.015625),
-                [[-0.953125, 0.09375], [-0.375, 0.84375], [-0.78125, 0.421875]],
-            ],
-            atol=2e-06,
-        ),
-        case(
-            "mask_infinite", "Attention",
-            [
-                spread((1, 2, 3, 2), 1, -64, 65, 0.03125), spread((1, 2, 4, 2), 2, -64, 65, 0.03125),
-                spread((1, 2, 4, 3), 3, -64, 65, 0.015625),
-                [[-INF, 0, 0, 0], [-INF, -INF, -INF, -INF], [0, -INF, 0, 1]],
-            ],
+            "mask_infinite", "Attention", [*QKV, [[-INF, 0, 0, 0], [-INF, -INF, -INF, -INF], [0, -INF, 0, 1]]],
             atol=2e-06,
         ),
         case(
@@ -178,37 +98,12 @@ def cases():
             is_causal=1, left_window_size=2, outputs=3, atol=2e-06,
         ),
         case(
-            "scores_mode0", "Attention",
-            [
-                spread((1, 2, 3, 2), 1, -64, 65, 0.03125), spread((1, 2, 4, 2), 2, -64, 65, 0.03125),
-                spread((1, 2, 4, 3), 3, -64, 65, 0.015625), spread((3, 4), 4, -64, 65, 0.015625),
-            ],
-            qk_matmul_output_mode=0, softcap=0.0, outputs="1001", by="reference", atol=2e-06,
+            "scores_mode0", "Attention", MASKED, qk_matmul_output_mode=0, softcap=0.0, outputs="1001", by="reference",
+            atol=2e-06,
         ),
-        case(
-            "scores_mode1", "Attention",
-            [
-                spread((1, 2, 3, 2), 1, -64, 65, 0.03125), spread((1, 2, 4, 2), 2, -64, 65, 0.03125),
-                spread((1, 2, 4, 3), 3, -64, 65, 0.015625), spread((3, 4), 4, -64, 65, 0.015625),
-            ],
-            qk_matmul_output_mode=1, softcap=1.5, outputs="1001", atol=2e-06,
-        ),
-        case(
-            "scores_mode2", "Attention",
-            [
-                spread((1, 2, 3, 2), 1, -64, 65, 0.03125), spread((1, 2, 4, 2), 2, -64, 65, 0.03125),
-                spread((1, 2, 4, 3), 3, -64, 65, 0.015625), spread((3, 4), 4, -64, 65, 0.015625),
-            ],
-            qk_matmul_output_mode=2, softcap=1.5, outputs="1001", atol=2e-06,
-        ),
-        case(
-            "scores_mode3", "Attention",
-            [
-                spread((1, 2, 3, 2), 1, -64, 65, 0.03125), spread((1, 2, 4, 2), 2, -64, 65, 0.03125),
-                spread((1, 2, 4, 3), 3, -64, 65, 0.015625), spread((3, 4), 4, -64, 65, 0.015625),
-            ],
-            qk_matmul_output_mode=3, softcap=1.5, outputs="1001", atol=2e-06,
-        ),
+        case("scores_mode1", "Attention", MASKED, qk_matmul_output_mode=1, softcap=1.5, outputs="1001", atol=2e-06),
+        case("scores_mode2", "Attention", MASKED, qk_matmul_output_mode=2, softcap=1.5, outputs="1001", atol=2e-06),
+        case("scores_mode3", "Attention", MASKED, qk_matmul_output_mode=3, softcap=1.5, outputs="1001", atol=2e-06),
         case(
             "nonpad", "Attention",
             [
@@ -225,14 +120,7 @@ def cases():
             ],
             is_causal=1, atol=2e-06,
         ),
-        case(
-            "softmax_precision_double", "Attention",
-            [
-                spread((1, 2, 3, 2), 1, -64, 65, 0.03125), spread((1, 2, 4, 2), 2, -64, 65, 0.03125),
-                spread((1, 2, 4, 3), 3, -64, 65, 0.015625),
-            ],
-            softmax_precision=11, atol=2e-06,
-        ),
+        case("softmax_precision_double", "Attention", QKV, softmax_precision=11, atol=2e-06),
         case(
             "wide_head", "Attention",
             [
