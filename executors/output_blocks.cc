@@ -28,6 +28,16 @@ absl::StatusOr<std::shared_ptr<void>> OutputBlocks::Take(int64_t bytes) {
       });
 }
 
+// Takes the longest unused blocks out as long as `drops` says so of the next. With mutex_ held.
+template <typename Drops>
+std::vector<OutputBlocks::Block> OutputBlocks::DropWhile(Drops&& drops) {
+  auto end = kept_.begin();
+  for (; end != kept_.end() && drops(*end); ++end) kept_bytes_ -= end->bytes;
+  std::vector<Block> dropped(std::make_move_iterator(kept_.begin()), std::make_move_iterator(end));
+  kept_.erase(kept_.begin(), end);
+  return dropped;
+}
+
 // The kept block of these bytes that was used last; else one without memory, for which there is
 // room. Either is lent.
 OutputBlocks::Block OutputBlocks::Find(int64_t bytes) {
@@ -43,11 +53,7 @@ OutputBlocks::Block OutputBlocks::Find(int64_t bytes) {
     kept_bytes_ -= bytes;
     return block;
   }
-  auto end = kept_.begin();
-  for (; end != kept_.end() && kept_bytes_ + lent_bytes_ > most_lent_bytes_; ++end)
-    kept_bytes_ -= end->bytes;
-  std::move(kept_.begin(), end, std::back_inserter(freed));
-  kept_.erase(kept_.begin(), end);
+  freed = DropWhile([this](const Block&) { return kept_bytes_ + lent_bytes_ > most_lent_bytes_; });
   return {};
 }
 
@@ -62,11 +68,7 @@ void OutputBlocks::Return(Block block) {
 void OutputBlocks::Release(Time unused_since) {
   std::vector<Block> freed;  // outside the lock
   const std::lock_guard lock(mutex_);
-  const auto end = std::find_if(kept_.begin(), kept_.end(),
-                                [&](const Block& block) { return block.since >= unused_since; });
-  for (auto block = kept_.begin(); block != end; ++block) kept_bytes_ -= block->bytes;
-  std::move(kept_.begin(), end, std::back_inserter(freed));
-  kept_.erase(kept_.begin(), end);
+  freed = DropWhile([&](const Block& block) { return block.since < unused_since; });
 }
 
 }  // namespace onward::executors

@@ -30,6 +30,8 @@ class OutputBlocks : public std::enable_shared_from_this<OutputBlocks> {
     Time since;
   };
 
+  template <typename Drops>
+  std::vector<Block> DropWhile(Drops&& drops);
   Block Find(int64_t bytes);
   void Return(Block block);
 
