@@ -193,12 +193,13 @@ inline void DotWords(const NBitsMatrix& w, const float* x, const float* x_sums, 
   const bool shifted = w.float_zeros != nullptr || w.packed_zeros != nullptr;
   alignas(64) float values[kLanes];
   for (int i = 0; i < kLanes; ++i) values[i] = static_cast<float>(i) - (shifted ? 0 : w.zero);
+  const __m512 table = _mm512_load_ps(values);
   const __m512i scale_of_lane = ScaleOfLane(w.block);
   constexpr int kRows = 4;
   int64_t n = begin;
   for (; n + kRows <= end; n += kRows)
-    WordsDot<kRows>(w, x, n, _mm512_load_ps(values), scale_of_lane, y + n - begin);
-  for (; n < end; ++n) WordsDot<1>(w, x, n, _mm512_load_ps(values), scale_of_lane, y + n - begin);
+    WordsDot<kRows>(w, x, n, table, scale_of_lane, y + n - begin);
+  for (; n < end; ++n) WordsDot<1>(w, x, n, table, scale_of_lane, y + n - begin);
   for (n = begin; shifted && n < end; ++n)
     y[n - begin] -= Shift(w, w.scales + n * w.blocks, x_sums, n);
 }
