@@ -87,7 +87,7 @@ std::vector<uint8_t> ShiftedZeros(const Tensor& zeros) {
   return shifted;
 }
 
-// What a transposition of two axes is of; `value` otherwise.
+// Returns what a Transpose of two axes swaps, or `value` where no such node makes it.
 ValueId Untransposed(const Graph& graph, ValueId value) {
   const Node* transpose = MadeBy(graph, value, "Transpose");
   if (transpose == nullptr || RankOf(graph, value) != 2) return value;

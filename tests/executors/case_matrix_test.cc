@@ -70,7 +70,7 @@ void ExpectAll(std::string (*way)(const OpCase& c), const Gaps& gaps) {
     EXPECT_EQ(used.count(gap), 1u) << gap << " is no gap any longer: " << reason;
 }
 
-// What inference says of the outputs, where it says something, is what they are.
+// Compares the types that inference gives the outputs with the expected tensors.
 std::string Inferred(const OpCase& c) {
   Model model = ModelOf(c, Sizes::kKnown);
   const absl::Status status = InferGraph(model.graph);
@@ -106,8 +106,8 @@ std::string InParts(const OpCase& c) {
   };
   const absl::Status status = expand();
   if (!status.ok()) return std::string(status.message());
-  for (const NodeId id : model.graph.node_ids())
-    if (model.graph.node(id).op_type == c.op && model.graph.node_ids().size() == 1) return "";
+  const std::vector<NodeId> nodes = model.graph.node_ids();
+  if (nodes.size() == 1 && model.graph.node(nodes[0]).op_type == c.op) return "";
   return Difference(c, std::move(model));
 }
 

@@ -17,7 +17,7 @@ struct CaseText {
 // The names of a folder's .txt files without the ending, in order.
 std::vector<std::string> CaseFamilies(const std::string& folder);
 
-// Empty where there is no such file.
+// Returns no cases where the file does not exist.
 std::vector<CaseText> ReadCaseFile(const std::string& path);
 
 }  // namespace onward::testing
