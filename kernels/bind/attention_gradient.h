@@ -1,7 +1,7 @@
 // The geometry of onward.AttentionGradient, for all providers.
 #pragma once
 
-#include "kernels/shapes/attention.h"
+#include "kernels/bind/attention.h"
 
 namespace onward::kernels {
 

@@ -6,8 +6,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "kernels/bind/conv.h"
 #include "kernels/functor.h"
-#include "kernels/shapes/conv.h"
 #include "onward/kernel.h"
 
 namespace onward::kernels {

@@ -5,7 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "kernels/shapes/pool.h"
+#include "kernels/bind/pool.h"
 #include "onward/kernel.h"
 
 namespace onward::kernels {

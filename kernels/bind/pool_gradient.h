@@ -2,7 +2,7 @@
 #pragma once
 
 #include "absl/status/statusor.h"
-#include "kernels/shapes/pool.h"
+#include "kernels/bind/pool.h"
 
 namespace onward::kernels {
 

@@ -5,7 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "kernels/shapes/conv.h"
+#include "kernels/bind/conv.h"
 #include "onward/kernel.h"
 
 namespace onward::kernels {

@@ -1,7 +1,7 @@
 #include "kernels/bind/quantized_matmul.h"
 
 #include "absl/strings/str_cat.h"
-#include "kernels/shapes/matmul.h"
+#include "kernels/bind/matmul.h"
 
 namespace onward::kernels {
 namespace {

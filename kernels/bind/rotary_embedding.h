@@ -2,8 +2,8 @@
 #pragma once
 
 #include "absl/status/status.h"
+#include "kernels/bind/attention.h"
 #include "kernels/functor.h"
-#include "kernels/shapes/attention.h"
 #include "onward/kernel.h"
 
 namespace onward::kernels {

@@ -2,9 +2,9 @@
 // gradient share them.
 #pragma once
 
+#include "kernels/bind/attention.h"
 #include "kernels/cpu/simd/attention_pairs.h"
 #include "kernels/cpu/simd/attention_row.h"
-#include "kernels/shapes/attention.h"
 
 namespace onward::kernels::cpu {
 

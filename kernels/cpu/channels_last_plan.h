@@ -5,9 +5,9 @@
 #include <cstdint>
 
 #include "absl/types/span.h"
+#include "kernels/bind/conv.h"
 #include "kernels/cpu/channels_last.h"
 #include "kernels/cpu/simd/run_product.h"
-#include "kernels/shapes/conv.h"
 #include "onward/kernel.h"
 
 namespace onward::kernels::cpu {

@@ -4,9 +4,9 @@
 #include <memory>
 #include <utility>
 
+#include "kernels/bind/pool.h"
 #include "kernels/cpu/channels_last.h"
 #include "kernels/cpu/kernel_list.h"
-#include "kernels/shapes/pool.h"
 
 namespace onward::kernels::cpu {
 namespace {

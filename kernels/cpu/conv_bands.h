@@ -6,7 +6,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "graph/base/conv_taps.h"
-#include "kernels/shapes/window.h"
+#include "kernels/bind/window.h"
 
 namespace onward::kernels::cpu {
 

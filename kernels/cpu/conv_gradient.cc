@@ -1,7 +1,7 @@
 // The gradient of convolutions over one or two spatial axes by their weights, in float32: what the
 // windows read becomes a matrix [channel and tap][position], piece by piece, and each piece of dY
 // times its transpose is added up. Tiles of pairs round both to bfloat16. X may be kept in 16 bits.
-#include "kernels/shapes/conv_gradient.h"
+#include "kernels/bind/conv_gradient.h"
 
 #include <algorithm>
 

@@ -4,12 +4,12 @@
 #include <algorithm>
 
 #include "graph/base/checked.h"
+#include "kernels/bind/conv_gradient.h"
 #include "kernels/cpu/conv_plan.h"
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/saved_floats.h"
 #include "kernels/cpu/simd/conv_bf16.h"
-#include "kernels/shapes/conv_gradient.h"
 
 namespace onward::kernels::cpu {
 namespace {

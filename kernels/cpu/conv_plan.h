@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <optional>
 
+#include "kernels/bind/conv.h"
 #include "kernels/cpu/simd/conv_tile.h"
 #include "kernels/cpu/simd/gemm_tile.h"
-#include "kernels/shapes/conv.h"
 
 namespace onward::kernels::cpu {
 

@@ -5,10 +5,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked.h"
+#include "kernels/bind/conv.h"
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/kernel_list.h"
-#include "kernels/shapes/conv.h"
 
 namespace onward::kernels::cpu {
 namespace {

@@ -2,13 +2,13 @@
 // by weights (onward.ConvWeightGradient): the channels of one pixel form a vector.
 #include <algorithm>
 
+#include "kernels/bind/conv_gradient.h"
 #include "kernels/cpu/conv_plan.h"
 #include "kernels/cpu/depthwise_bands.h"
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/saved_floats.h"
 #include "kernels/cpu/simd/depthwise_tile.h"
-#include "kernels/shapes/conv_gradient.h"
 
 namespace onward::kernels::cpu {
 namespace {

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/bind/conv.h"
 #include "kernels/cpu/simd/conv_tile.h"
-#include "kernels/shapes/conv.h"
 
 namespace onward::kernels::cpu {
 

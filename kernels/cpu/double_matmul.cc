@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <memory>
 
+#include "kernels/bind/matmul.h"
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/simd/double_tile.h"
-#include "kernels/shapes/matmul.h"
 
 namespace onward::kernels::cpu {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "kernels/shapes/einsum.h"
+#include "kernels/bind/einsum.h"
 #include "onward/kernel.h"
 
 namespace onward::kernels::cpu {

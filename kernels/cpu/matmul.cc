@@ -1,6 +1,6 @@
 // MatMul, Gemm and onward.FusedMatMul in float32 on the tiles of one instruction set; those of
 // pairs round the operands to bfloat16. A constant second operand is packed once.
-#include "kernels/shapes/matmul.h"
+#include "kernels/bind/matmul.h"
 
 #include <algorithm>
 #include <memory>

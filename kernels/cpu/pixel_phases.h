@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "kernels/bind/conv.h"
 #include "kernels/cpu/simd/conv_tile.h"
-#include "kernels/shapes/conv.h"
 
 namespace onward::kernels::cpu {
 

@@ -1,6 +1,6 @@
 // MaxPool, AveragePool and LpPool and the global pools in float32, one plane at a time: rows of a
 // window are combined first, then columns.
-#include "kernels/shapes/pool.h"
+#include "kernels/bind/pool.h"
 
 #include <algorithm>
 

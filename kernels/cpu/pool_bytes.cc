@@ -6,10 +6,10 @@
 #include <type_traits>
 #include <utility>
 
+#include "kernels/bind/pool.h"
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/simd/pool_plane.h"
-#include "kernels/shapes/pool.h"
 
 namespace onward::kernels::cpu {
 namespace {

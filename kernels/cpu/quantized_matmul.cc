@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "kernels/bind/matmul.h"
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/int8_pack.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/quantized_counts.h"
 #include "kernels/cpu/reference/requantize.h"
-#include "kernels/shapes/matmul.h"
 
 namespace onward::kernels::cpu {
 namespace {

@@ -4,7 +4,7 @@
 // that the gates of a block stand side by side: [direction][block][gate][unit]; constant ones once,
 // others in each run. Tiles of pairs round weights, X and the states that they multiply to
 // bfloat16.
-#include "kernels/shapes/recurrent.h"
+#include "kernels/bind/recurrent.h"
 
 #include <algorithm>
 

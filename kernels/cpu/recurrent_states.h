@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
-#include "kernels/shapes/recurrent.h"
+#include "kernels/bind/recurrent.h"
 #include "onward/kernel.h"
 
 namespace onward::kernels::cpu {

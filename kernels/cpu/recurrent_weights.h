@@ -2,9 +2,9 @@
 // [direction][block][gate][unit].
 #pragma once
 
+#include "kernels/bind/recurrent.h"
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/simd/gemm_tile.h"
-#include "kernels/shapes/recurrent.h"
 
 namespace onward::kernels::cpu {
 

@@ -3,13 +3,13 @@
 // the transformed windows of X, summed over all tiles, are the frequencies of the filters.
 #include <algorithm>
 
+#include "kernels/bind/conv_gradient.h"
 #include "kernels/cpu/conv_algorithm.h"
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/simd/winograd.h"
 #include "kernels/cpu/winograd_plan.h"
-#include "kernels/shapes/conv_gradient.h"
 
 namespace onward::kernels::cpu {
 namespace {

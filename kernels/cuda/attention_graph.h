@@ -2,8 +2,8 @@
 #pragma once
 
 #include "absl/status/status.h"
+#include "kernels/bind/attention.h"
 #include "kernels/cuda/cudnn_graph.h"
-#include "kernels/shapes/attention.h"
 
 namespace onward::kernels::cuda {
 

@@ -1,9 +1,9 @@
 // The surroundings of cuDNN's attention: caches that grow, masks, and rows that attend nothing.
 #pragma once
 
+#include "kernels/bind/attention.h"
 #include "kernels/cuda/attention_rules.h"
 #include "kernels/cuda/status.h"
-#include "kernels/shapes/attention.h"
 
 namespace onward::kernels::cuda {
 

@@ -1,7 +1,7 @@
 // The keys that a query attends, and where what says so lies.
 #pragma once
 
-#include "kernels/shapes/attention.h"
+#include "kernels/bind/attention.h"
 #include "onward/kernel.h"
 
 namespace onward::kernels::cuda {

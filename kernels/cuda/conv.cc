@@ -1,5 +1,5 @@
 // Conv and onward.FusedConv of floats in one or two dims through cuDNN, NCHW.
-#include "kernels/shapes/conv.h"
+#include "kernels/bind/conv.h"
 
 #include <algorithm>
 

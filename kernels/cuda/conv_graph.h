@@ -2,9 +2,9 @@
 #pragma once
 
 #include "absl/status/status.h"
+#include "kernels/bind/window.h"
 #include "kernels/cuda/cudnn_graph.h"
 #include "kernels/cuda/cudnn_plan.h"
-#include "kernels/shapes/window.h"
 #include "onward/precision.h"
 
 namespace onward::kernels::cuda {

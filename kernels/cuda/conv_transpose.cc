@@ -1,12 +1,12 @@
 // ConvTranspose over one or two axes: the gradient of a convolution by its images, through cuDNN
 // where it has the numbers, else with a thread for each output.
+#include "kernels/bind/conv.h"
 #include "kernels/cuda/conv_graph.h"
 #include "kernels/cuda/conv_transpose_taps.h"
 #include "kernels/cuda/epilogue.h"
 #include "kernels/cuda/image_axes.h"
 #include "kernels/cuda/kernel_list.h"
 #include "kernels/cuda/stream.h"
-#include "kernels/shapes/conv.h"
 
 namespace onward::kernels::cuda {
 namespace {

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "graph/base/checked.h"
+#include "kernels/bind/conv.h"
 #include "kernels/cuda/broadcast.cuh"
 #include "kernels/cuda/cublaslt_product.h"
 #include "kernels/cuda/elements.cuh"
@@ -11,7 +12,6 @@
 #include "kernels/cuda/index_math.cuh"
 #include "kernels/cuda/kernel_list.h"
 #include "kernels/cuda/packs.cuh"
-#include "kernels/shapes/conv.h"
 
 namespace onward::kernels::cuda {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
-#include "kernels/shapes/window.h"
+#include "kernels/bind/window.h"
 #include "onward/kernel.h"
 
 namespace onward::kernels::cuda {

@@ -2,12 +2,12 @@
 // convolution with batch and channels exchanged (graph/gradients/conv.cc).
 #include <algorithm>
 
+#include "kernels/bind/conv_gradient.h"
 #include "kernels/cuda/conv_graph.h"
 #include "kernels/cuda/image_axes.h"
 #include "kernels/cuda/kernel_list.h"
 #include "kernels/cuda/status.h"
 #include "kernels/cuda/stream.h"
-#include "kernels/shapes/conv_gradient.h"
 
 namespace onward::kernels::cuda {
 namespace {

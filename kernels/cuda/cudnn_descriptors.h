@@ -2,9 +2,9 @@
 #pragma once
 
 #include "absl/strings/str_cat.h"
+#include "kernels/bind/window.h"
 #include "kernels/cuda/cudnn_graph.h"
 #include "kernels/cuda/libraries.h"
-#include "kernels/shapes/window.h"
 #include "onward/shape.h"
 #include "onward/status.h"
 

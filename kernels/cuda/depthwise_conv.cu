@@ -3,12 +3,12 @@
 #include <optional>
 
 #include "kernels/bind/activation.h"
+#include "kernels/bind/conv.h"
 #include "kernels/cuda/broadcast.cuh"
 #include "kernels/cuda/elements.cuh"
 #include "kernels/cuda/epilogue.h"
 #include "kernels/cuda/image_axes.h"
 #include "kernels/cuda/kernel_list.h"
-#include "kernels/shapes/conv.h"
 
 namespace onward::kernels::cuda {
 namespace {

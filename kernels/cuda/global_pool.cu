@@ -1,7 +1,7 @@
 // GlobalAveragePool and GlobalMaxPool over any number of axes: reductions of planes.
+#include "kernels/bind/pool.h"
 #include "kernels/cuda/kernel_list.h"
 #include "kernels/cuda/reduce.cuh"
-#include "kernels/shapes/pool.h"
 
 namespace onward::kernels::cuda {
 namespace {

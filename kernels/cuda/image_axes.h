@@ -5,7 +5,7 @@
 #include <cstddef>
 
 #include "absl/types/span.h"
-#include "kernels/shapes/window.h"
+#include "kernels/bind/window.h"
 
 namespace onward::kernels::cuda {
 

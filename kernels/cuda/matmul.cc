@@ -1,5 +1,5 @@
 // MatMul, Gemm and onward.FusedMatMul of floats through cuBLASLt.
-#include "kernels/shapes/matmul.h"
+#include "kernels/bind/matmul.h"
 
 #include <numeric>
 #include <optional>

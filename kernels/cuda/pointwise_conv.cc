@@ -4,11 +4,11 @@
 #include <optional>
 
 #include "kernels/bind/activation.h"
+#include "kernels/bind/conv.h"
 #include "kernels/cuda/cublaslt_product.h"
 #include "kernels/cuda/epilogue.h"
 #include "kernels/cuda/kernel_list.h"
 #include "kernels/cuda/stream.h"
-#include "kernels/shapes/conv.h"
 
 namespace onward::kernels::cuda {
 namespace {

@@ -1,5 +1,5 @@
 // 2-D pooling of floats through cuDNN, NCHW.
-#include "kernels/shapes/pool.h"
+#include "kernels/bind/pool.h"
 
 #include "kernels/cuda/cudnn_descriptors.h"
 #include "kernels/cuda/kernel_list.h"

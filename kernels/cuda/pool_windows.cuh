@@ -3,9 +3,9 @@
 
 #include <utility>
 
+#include "kernels/bind/pool.h"
 #include "kernels/cuda/broadcast.cuh"
 #include "kernels/cuda/image_axes.h"
-#include "kernels/shapes/pool.h"
 
 namespace onward::kernels::cuda {
 

@@ -6,12 +6,12 @@
 #include <limits>
 #include <utility>
 
+#include "kernels/bind/recurrent.h"
 #include "kernels/cuda/cublaslt_product.h"
 #include "kernels/cuda/elements.cuh"
 #include "kernels/cuda/fault.cuh"
 #include "kernels/cuda/kernel_list.h"
 #include "kernels/cuda/launch.cuh"
-#include "kernels/shapes/recurrent.h"
 #include "kernels/unary_functors.h"
 
 namespace onward::kernels::cuda {

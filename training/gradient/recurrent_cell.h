@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "kernels/shapes/recurrent.h"
+#include "kernels/bind/recurrent.h"
 #include "onward/expr.h"
 
 namespace onward::gradient {

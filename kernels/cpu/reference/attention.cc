@@ -1,5 +1,5 @@
 // Attention: blocks of query rows against all keys, scores of one block at a time.
-#include "kernels/shapes/attention.h"
+#include "kernels/bind/attention.h"
 
 #include <cmath>
 #include <limits>

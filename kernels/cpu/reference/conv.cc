@@ -1,6 +1,6 @@
 // Conv, ConvTranspose and DeformConv as products of the weights with an implicit matrix: one column
 // per output position, one row per channel and tap.
-#include "kernels/shapes/conv.h"
+#include "kernels/bind/conv.h"
 
 #include "absl/strings/str_cat.h"
 #include "kernels/cpu/kernel_list.h"

@@ -6,8 +6,8 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
+#include "kernels/bind/window.h"
 #include "kernels/cpu/reference/tiled_product.h"
-#include "kernels/shapes/window.h"
 
 namespace onward::kernels::cpu {
 

@@ -1,5 +1,5 @@
 // MatMul and Gemm for every dtype.
-#include "kernels/shapes/matmul.h"
+#include "kernels/bind/matmul.h"
 
 #include "absl/strings/str_cat.h"
 #include "kernels/cpu/kernel_list.h"

@@ -1,5 +1,5 @@
 // MaxPool, AveragePool, LpPool and the global pools.
-#include "kernels/shapes/pool.h"
+#include "kernels/bind/pool.h"
 
 #include <cmath>
 #include <limits>

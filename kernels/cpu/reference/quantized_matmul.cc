@@ -2,12 +2,12 @@
 // tensor or per column; so are the scales.
 #include "kernels/bind/quantized_matmul.h"
 
+#include "kernels/bind/matmul.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/reference/quantize_plan.h"
 #include "kernels/cpu/reference/requantize.h"
 #include "kernels/cpu/reference/tiled_product.h"
-#include "kernels/shapes/matmul.h"
 
 namespace onward::kernels::cpu {
 namespace {

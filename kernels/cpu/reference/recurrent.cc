@@ -1,5 +1,5 @@
 // RNN, GRU and LSTM. States are kept in the accumulator's type; only outputs are rounded.
-#include "kernels/shapes/recurrent.h"
+#include "kernels/bind/recurrent.h"
 
 #include <algorithm>
 #include <cmath>

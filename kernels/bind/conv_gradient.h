@@ -2,7 +2,7 @@
 #pragma once
 
 #include "absl/status/statusor.h"
-#include "kernels/shapes/window.h"
+#include "kernels/bind/window.h"
 #include "onward/kernel.h"
 
 namespace onward::kernels {

@@ -1,4 +1,4 @@
-#include "kernels/shapes/einsum.h"
+#include "kernels/bind/einsum.h"
 
 #include <algorithm>
 #include <array>

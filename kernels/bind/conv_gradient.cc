@@ -1,4 +1,4 @@
-#include "kernels/shapes/conv_gradient.h"
+#include "kernels/bind/conv_gradient.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "kernels/shapes/matmul.h"
+#include "kernels/bind/matmul.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "kernels/shapes/pool.h"
+#include "kernels/bind/pool.h"
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked.h"

@@ -1,4 +1,4 @@
-#include "kernels/shapes/attention.h"
+#include "kernels/bind/attention.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "kernels/shapes/conv.h"
+#include "kernels/bind/conv.h"
 
 #include <algorithm>
 

@@ -2,9 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "kernels/bind/einsum.h"
+#include "kernels/bind/matmul.h"
 #include "kernels/cpu/kernels.h"
-#include "kernels/shapes/einsum.h"
-#include "kernels/shapes/matmul.h"
 #include "tests/support/kernel_runner.h"
 
 namespace onward::kernels {

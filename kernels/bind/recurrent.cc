@@ -1,4 +1,4 @@
-#include "kernels/shapes/recurrent.h"
+#include "kernels/bind/recurrent.h"
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"

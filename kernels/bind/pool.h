@@ -1,7 +1,7 @@
 // Shapes of MaxPool, AveragePool, LpPool, MaxUnpool and the global pools.
 #pragma once
 
-#include "kernels/shapes/window.h"
+#include "kernels/bind/window.h"
 
 namespace onward::kernels {
 

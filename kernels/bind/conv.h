@@ -1,7 +1,7 @@
 // Shapes of Conv, ConvTranspose and DeformConv.
 #pragma once
 
-#include "kernels/shapes/window.h"
+#include "kernels/bind/window.h"
 
 namespace onward::kernels {
 

@@ -1,4 +1,4 @@
-#include "kernels/shapes/window.h"
+#include "kernels/bind/window.h"
 
 #include <algorithm>
 
