@@ -112,7 +112,7 @@ KernelList ReferenceQuantizedMatMul();
 KernelList ReferenceRandom();
 KernelList ReferenceRecurrent();
 KernelList ReferenceReduce();
-KernelList ReferenceRequire();
+KernelList ReferenceRequireRange();
 KernelList ReferenceResize();
 KernelList ReferenceRoiAlign();
 KernelList ReferenceRotaryEmbedding();

@@ -113,7 +113,7 @@ const std::vector<KernelEntry>& CpuKernels() {
         cpu::ReferenceRandom,
         cpu::ReferenceRecurrent,
         cpu::ReferenceReduce,
-        cpu::ReferenceRequire,
+        cpu::ReferenceRequireRange,
         cpu::ReferenceResize,
         cpu::ReferenceRoiAlign,
         cpu::ReferenceRotaryEmbedding,

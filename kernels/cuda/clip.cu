@@ -1,11 +1,10 @@
 // Clip: the bounds are scalars of the host.
 #include <limits>
 
-#include "absl/strings/str_cat.h"
+#include "kernels/bind/clip.h"
 #include "kernels/cuda/elements.cuh"
 #include "kernels/cuda/kernel_list.h"
 #include "kernels/cuda/packs.cuh"
-#include "onward/shape.h"
 
 namespace onward::kernels::cuda {
 namespace {
@@ -55,17 +54,7 @@ absl::Status LaunchClip(const RunContext& context) {
 class Clip : public Kernel {
  public:
   explicit Clip(LaunchLoop launch) : launch_(launch) {}
-  absl::Status Bind(BindContext& context) const override {
-    for (int i = 1; i < 3; ++i) {
-      if (context.has_input(i) && NumElements(context.input_dims(i)) != 1)
-        return absl::InvalidArgumentError(absl::StrCat(i == 1 ? "min" : "max", " has shape ",
-                                                       DimsString(context.input_dims(i)),
-                                                       ", must be a scalar"));
-    }
-    context.SetOutput(0, context.input_dims(0));
-    context.AllowInPlace(0, 0);
-    return absl::OkStatus();
-  }
+  absl::Status Bind(BindContext& context) const override { return BindClip(context); }
   absl::Status Run(RunContext& context) const override {
     return context.input(0).num_elements() == 0 ? absl::OkStatus() : launch_(context);
   }

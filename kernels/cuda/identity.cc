@@ -1,6 +1,8 @@
-// Ops whose output has the elements of input 0 in the same order. Their dims are computed by the
-// host kernels.
-#include "kernels/cpu/families.h"
+// Ops whose output has the elements of input 0 in the same order.
+#include "kernels/bind/identity.h"
+
+#include <utility>
+
 #include "kernels/cuda/copy_input.h"
 #include "kernels/cuda/kernel_list.h"
 
@@ -9,15 +11,15 @@ namespace {
 
 class SameElements : public Kernel {
  public:
-  SameElements(std::unique_ptr<Kernel> host, uint64_t host_inputs)
-      : host_(std::move(host)), host_inputs_(host_inputs) {}
-  absl::Status Bind(BindContext& context) const override { return host_->Bind(context); }
+  SameElements(BindSameElements bind, uint64_t host_inputs)
+      : bind_(std::move(bind)), host_inputs_(host_inputs) {}
+  absl::Status Bind(BindContext& context) const override { return bind_(context); }
   absl::Status Run(RunContext& context) const override { return CopyInput(context); }
   uint64_t host_inputs() const override { return host_inputs_; }
 
  private:
-  std::unique_ptr<Kernel> host_;
-  uint64_t host_inputs_;
+  const BindSameElements bind_;
+  const uint64_t host_inputs_;
 };
 
 constexpr uint64_t kShapesAndAxes = ~uint64_t{1};
@@ -29,14 +31,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeSameElements(const NodeSpec& spec) {
     if (on_device && (!spec.input_type(i).is_tensor() || spec.input_dtype(i) == DType::kString))
       return absl::UnimplementedError("only tensors of numbers lie on the device");
   }
-  for (const KernelList list : {cpu::ReferenceIdentity(), cpu::ReferenceRequire()}) {
-    for (const KernelEntry& entry : list) {
-      if (entry.op != spec.node().op_type || entry.domain != spec.node().domain) continue;
-      ONWARD_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> host, entry.make(spec));
-      return std::make_unique<SameElements>(std::move(host), kHostInputs);
-    }
-  }
-  return absl::UnimplementedError("no host kernel computes the dims");
+  return std::make_unique<SameElements>(BindOfSameElements(spec), kHostInputs);
 }
 
 constexpr KernelEntry kKernels[] = {

@@ -1,4 +1,5 @@
 // Where, by element size: the values are only moved.
+#include "kernels/bind/where.h"
 #include "kernels/cuda/broadcast.cuh"
 #include "kernels/cuda/kernel_list.h"
 
@@ -29,17 +30,7 @@ absl::Status LaunchWhere(const RunContext& context, int64_t count) {
 class Where : public Kernel {
  public:
   explicit Where(LaunchLoop launch) : launch_(launch) {}
-  absl::Status Bind(BindContext& context) const override {
-    const DimsView shapes[3] = {context.input_dims(0), context.input_dims(1),
-                                context.input_dims(2)};
-    Dims dims;
-    ONWARD_RETURN_IF_ERROR(BuildBroadcastLoop(shapes, nullptr, &dims, context.NewState<Loop>()));
-    context.SetOutput(0, dims);
-    for (int i : {1, 2}) {
-      if (shapes[i] == DimsView(dims)) context.AllowInPlace(0, i);
-    }
-    return absl::OkStatus();
-  }
+  absl::Status Bind(BindContext& context) const override { return BindWhere(context); }
   absl::Status Run(RunContext& context) const override {
     const int64_t count = context.output(0).num_elements();
     return count == 0 ? absl::OkStatus() : launch_(context, count);

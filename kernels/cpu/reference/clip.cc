@@ -1,4 +1,6 @@
 // Clip: Min(max, Max(input, min)); an omitted bound does not bound.
+#include "kernels/bind/clip.h"
+
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/kernel_list.h"
 
@@ -28,18 +30,7 @@ void RunClip(const void* in, const void* low, const void* high, void* out, int64
 class Clip : public Kernel {
  public:
   Clip(ClipLoop loop, int64_t element_size) : loop_(loop), element_size_(element_size) {}
-  absl::Status Bind(BindContext& context) const override {
-    for (int i : {1, 2}) {
-      if (context.has_input(i) && NumElements(context.input_dims(i)) != 1) {
-        return absl::InvalidArgumentError(absl::StrCat(i == 1 ? "min" : "max", " has shape ",
-                                                       DimsString(context.input_dims(i)),
-                                                       ", must be a scalar"));
-      }
-    }
-    context.SetOutput(0, context.input_dims(0));
-    context.AllowInPlace(0, 0);
-    return absl::OkStatus();
-  }
+  absl::Status Bind(BindContext& context) const override { return BindClip(context); }
   absl::Status Run(RunContext& context) const override {
     const std::byte* in = context.in<std::byte>(0);
     std::byte* out = context.out<std::byte>(0);

@@ -1,4 +1,6 @@
 // Where, by element size: the values are only moved.
+#include "kernels/bind/where.h"
+
 #include <complex>
 
 #include "kernels/cpu/elementwise.h"
@@ -60,15 +62,7 @@ void RunWhere(const BroadcastTile<3>& tile, const bool* condition, const void* x
 class Where : public Kernel {
  public:
   explicit Where(WhereLoop loop) : loop_(loop) {}
-  absl::Status Bind(BindContext& context) const override {
-    const DimsView shapes[3] = {context.input_dims(0), context.input_dims(1),
-                                context.input_dims(2)};
-    Dims dims;
-    ONWARD_RETURN_IF_ERROR(
-        BuildBroadcastLoop<3>(shapes, nullptr, &dims, context.NewState<BroadcastLoop<3>>()));
-    context.SetOutput(0, dims);
-    return absl::OkStatus();
-  }
+  absl::Status Bind(BindContext& context) const override { return BindWhere(context); }
   absl::Status Run(RunContext& context) const override {
     const bool* condition = context.in<bool>(0);
     const void* x = context.input(1).data;

@@ -1,61 +1,14 @@
-// RequireShape, RequireRange: their input, or an error.
+// RequireRange: its input, or an error.
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "graph/base/bad_element.h"
 #include "kernels/cpu/kernel_list.h"
-#include "onward/shape.h"
 
 namespace onward::kernels::cpu {
 namespace {
 
 using Made = absl::StatusOr<std::unique_ptr<Kernel>>;
-
-class RequireShape : public Kernel {
- public:
-  RequireShape(std::string message, bool broadcasts)
-      : message_(std::move(message)), broadcasts_(broadcasts) {}
-
-  // Shapes are known here: a run checks nothing.
-  absl::Status Bind(BindContext& context) const override {
-    const TensorView* expected = context.input_value(1);
-    if (expected == nullptr) return context.Defer();
-    const DimsView got = context.input_dims(0), wanted = expected->span<int64_t>();
-    if (!Fits(got, wanted)) return absl::InvalidArgumentError(Message(context, got, wanted));
-    context.SetOutput(0, got);
-    context.AliasOutput(0, 0);
-    return absl::OkStatus();
-  }
-
-  absl::Status Run(RunContext& context) const override {
-    CopyElements(context.input(0), context.output(0));
-    return absl::OkStatus();
-  }
-
- private:
-  bool Fits(DimsView got, DimsView wanted) const {
-    if (!broadcasts_) return got == wanted;
-    const auto dims = BroadcastDims(got, wanted);
-    return dims.ok() && DimsView(*dims) == wanted;
-  }
-
-  std::string Message(BindContext& context, DimsView got, DimsView wanted) const {
-    std::string of;
-    if (context.has_input(2) && context.input_value(2) != nullptr)
-      of = DimsString(context.input_value(2)->span<int64_t>());
-    return absl::StrReplaceAll(
-        message_, {{"{got}", DimsString(got)}, {"{expected}", DimsString(wanted)}, {"{of}", of}});
-  }
-
-  const std::string message_;
-  const bool broadcasts_;
-};
-
-Made MakeRequireShape(const NodeSpec& spec) {
-  return std::make_unique<RequireShape>(spec.attributes().String("message", ""),
-                                        spec.attributes().Int("broadcasts", 0) != 0);
-}
 
 // The first element outside of [least, most], or -1.
 template <typename T>
@@ -126,11 +79,10 @@ Made MakeRequireRange(const NodeSpec& spec) {
 
 constexpr KernelEntry kKernels[] = {
     {"onward", "RequireRange", "require_range_reference", MakeRequireRange},
-    {"onward", "RequireShape", "require_shape_reference", MakeRequireShape},
 };
 
 }  // namespace
 
-KernelList ReferenceRequire() { return kKernels; }
+KernelList ReferenceRequireRange() { return kKernels; }
 
 }  // namespace onward::kernels::cpu
