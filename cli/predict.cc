@@ -65,7 +65,7 @@ class Rows {
     ONWARD_ASSIGN_OR_RETURN(Tensor joined, Tensor::Create(parts_[0].dtype(), dims));
     char* to = static_cast<char*>(joined.raw_mutable_data());
     for (const Tensor& part : parts_) {
-      CopyElements(part.view(), {joined.dtype(), to, part.dims()});
+      CopyElements(part.view(), {joined.dtype(), Device(), to, part.dims()});
       to += joined.dtype() == DType::kString
                 ? part.num_elements() * static_cast<int64_t>(sizeof(std::string))
                 : ByteSize(joined.dtype(), part.num_elements());

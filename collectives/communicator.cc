@@ -21,7 +21,7 @@ uint64_t HashOf(std::string_view text) {
 // before.
 absl::Status AddUp(Communicator& communicator, std::vector<double>& numbers) {
   const Dims dims = {static_cast<int64_t>(numbers.size())};
-  return communicator.AllReduce({DType::kFloat64, numbers.data(), dims});
+  return communicator.AllReduce({DType::kFloat64, Device(), numbers.data(), dims});
 }
 
 }  // namespace
@@ -38,7 +38,7 @@ absl::Status Communicator::Keep(const absl::Status& status) {
   return status_;
 }
 
-absl::Status Communicator::AllReduce(const TensorView& values, void* stream) {
+absl::Status Communicator::AllReduce(const TensorView& values, Stream* stream) {
   if (!status_.ok()) return status_;
   if (collectives::SumOf(values.dtype) == nullptr) {
     return absl::InvalidArgumentError(
@@ -47,14 +47,14 @@ absl::Status Communicator::AllReduce(const TensorView& values, void* stream) {
   return Keep(DoAllReduce(values, stream));
 }
 
-absl::Status Communicator::Broadcast(const TensorView& values, int root, void* stream) {
+absl::Status Communicator::Broadcast(const TensorView& values, int root, Stream* stream) {
   if (!status_.ok()) return status_;
   if (values.dtype == DType::kString)
     return absl::InvalidArgumentError("tensors of strings cannot be sent to other ranks");
   return Keep(DoBroadcast(values, root, stream));
 }
 
-absl::Status Communicator::WaitFor(void* stream) {
+absl::Status Communicator::WaitFor(Stream* stream) {
   const absl::Status status = DoWaitFor(stream);  // also after an error: work may wait for the rank
   return status_.ok() ? Keep(status) : status_;
 }

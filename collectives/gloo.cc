@@ -116,7 +116,7 @@ class Gloo : public Communicator {
   }
 
  protected:
-  absl::Status DoAllReduce(const TensorView& values, void*) override {
+  absl::Status DoAllReduce(const TensorView& values, Stream*) override {
     const auto bytes = static_cast<size_t>(values.byte_size());
     if (bytes == 0) return absl::OkStatus();
     return Caught([&] {
@@ -138,7 +138,7 @@ class Gloo : public Communicator {
     });
   }
 
-  absl::Status DoBroadcast(const TensorView& values, int root, void*) override {
+  absl::Status DoBroadcast(const TensorView& values, int root, Stream*) override {
     const auto bytes = static_cast<size_t>(values.byte_size());
     if (bytes == 0) return absl::OkStatus();
     return Caught([&] {

@@ -95,10 +95,10 @@ class InProcess : public Communicator {
   int WaitForLostRank(std::chrono::milliseconds) override { return meeting_->lost(); }
 
  protected:
-  absl::Status DoAllReduce(const TensorView& values, void*) override {
+  absl::Status DoAllReduce(const TensorView& values, Stream*) override {
     return meeting_->Meet(rank(), {values, -1});
   }
-  absl::Status DoBroadcast(const TensorView& values, int root, void*) override {
+  absl::Status DoBroadcast(const TensorView& values, int root, Stream*) override {
     return meeting_->Meet(rank(), {values, root});
   }
 

@@ -13,7 +13,8 @@ namespace onward::executors {
 // The work of steps on memory of callers at some addresses.
 struct Recording {
   std::vector<const void*> callers;
-  std::shared_ptr<void> graph = nullptr;  // null: they ran once with these, and are not recorded
+  std::unique_ptr<RecordedWork> work =
+      nullptr;  // null: they ran once with these, and are not recorded
 };
 
 // Consecutive steps, from `begin` up to `end`.
@@ -24,7 +25,7 @@ struct CapturedSteps {
   bool refused = false;                    // the provider could not record them
   std::vector<Recording> recordings = {};  // most recently used first
 
-  // The recording for callers' memory at these addresses, with a graph or not yet; null: they are
+  // The recording for callers' memory at these addresses, recorded or not yet; null: they are
   // new, and noted. What alternates between a few places, as states do that are not updated in
   // place, is found again.
   Recording* Find(const std::vector<const void*>& addresses);

@@ -242,8 +242,8 @@ class Compiler {
           Slot slot = source;
           slot.device = step.device;
           void* data = memory.get();
-          slot.constant =
-              Tensor::Wrap(source.dtype, source.constant.dims(), data, std::move(memory));
+          slot.constant = Tensor::Wrap(source.dtype, source.constant.dims(), data,
+                                       std::move(memory), program.providers[step.device]->device());
           program.slots.push_back(std::move(slot));
         }
         operand = it->second;

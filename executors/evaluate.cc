@@ -34,7 +34,7 @@ class TensorServices : public RunServices {
     return temporaries_.back().raw_mutable_data();
   }
   uint64_t run_index() const override { return 0; }
-  void* stream() const override { return nullptr; }
+  Stream* stream() const override { return nullptr; }
   std::shared_ptr<void>& body_state(const Body*) override { return state_; }
   std::vector<Tensor>& results() { return results_; }
 

@@ -15,6 +15,15 @@ namespace onward::executors {
 
 enum class CopyKind { kToDevice, kToHost, kOnDevice };
 
+// Work that a provider recorded, for its Launch.
+class RecordedWork {
+ public:
+  RecordedWork() = default;
+  virtual ~RecordedWork() = default;
+  RecordedWork(const RecordedWork&) = delete;
+  RecordedWork& operator=(const RecordedWork&) = delete;
+};
+
 class ExecutionProvider {
  public:
   virtual ~ExecutionProvider() = default;
@@ -27,8 +36,8 @@ class ExecutionProvider {
   virtual absl::StatusOr<std::shared_ptr<void>> Allocate(int64_t bytes) const = 0;
   // A stream for one run at a time, null where the provider has none. Freed with the last
   // reference.
-  virtual absl::StatusOr<std::shared_ptr<void>> CreateStream() const {
-    return std::shared_ptr<void>();
+  virtual absl::StatusOr<std::shared_ptr<Stream>> CreateStream() const {
+    return std::shared_ptr<Stream>();
   }
   // Returns whether its memory can be read by the host.
   virtual bool is_host() const { return false; }
@@ -44,25 +53,25 @@ class ExecutionProvider {
   }
   // Copies between host and provider memory; null stream: synchronously.
   virtual absl::Status Copy(void* to, const void* from, int64_t bytes, CopyKind kind,
-                            void* stream) const = 0;
+                            Stream* stream) const = 0;
   // Memory that host and device see. Null where all memory is the host's. Freed with the last
   // reference.
   virtual absl::StatusOr<std::shared_ptr<kernels::DeviceRun>> AllocateRun() const {
     return std::shared_ptr<kernels::DeviceRun>();
   }
   // Waits for what was put on the stream.
-  virtual absl::Status Synchronize(void*) const { return absl::OkStatus(); }
+  virtual absl::Status Synchronize(Stream*) const { return absl::OkStatus(); }
   // Records what the calling thread puts on the stream, which is not done, until EndCapture. Only
   // work on the provider's memory can be recorded. Unimplemented: the provider records nothing.
-  virtual absl::Status BeginCapture(void*) const {
+  virtual absl::Status BeginCapture(Stream*) const {
     return absl::UnimplementedError("the provider records no work");
   }
-  // Ends the recording, also after a failure, and returns what LaunchGraph takes.
-  virtual absl::StatusOr<std::shared_ptr<void>> EndCapture(void*) const {
+  // Ends the recording, also after a failure, and returns what Launch takes.
+  virtual absl::StatusOr<std::unique_ptr<RecordedWork>> EndCapture(Stream*) const {
     return absl::UnimplementedError("the provider records no work");
   }
   // Puts recorded work on the stream: the same calls with the same addresses.
-  virtual absl::Status LaunchGraph(void*, void*) const {
+  virtual absl::Status Launch(const RecordedWork&, Stream*) const {
     return absl::UnimplementedError("the provider records no work");
   }
 };

@@ -69,7 +69,7 @@ absl::Status RunState::Prepare(std::shared_ptr<const Binding> binding) {
     ONWARD_RETURN_IF_ERROR(ReserveArena(device, binding_->arena_bytes[device]));
     if (parent_ != nullptr) streams_ = parent_->streams_;
     if (streams_.size() <= device) {
-      ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<void> stream,
+      ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<Stream> stream,
                               program_.providers[device]->CreateStream());
       streams_.push_back(std::move(stream));
     }
@@ -191,13 +191,13 @@ absl::Status RunState::RunSteps(int32_t begin, int32_t end) {
 
 absl::Status RunState::ShowOutputs(int32_t s) const {
   const Step& step = program_.steps[static_cast<size_t>(s)];
-  if (!program_.providers[step.device]->is_host()) return absl::OkStatus();
   const absl::Span<const int32_t> results = program_.step_outputs(step);
   const Node& node = program_.graph.node(step.node);
   for (size_t i = 0; i < results.size(); ++i) {
     if (results[i] < 0) continue;
     const SlotValue& slot = slots_[static_cast<size_t>(results[i])];
-    if (slot.object != nullptr || slot.tensor.data == nullptr) continue;
+    if (slot.object != nullptr || slot.tensor.data == nullptr || !slot.tensor.device.is_host())
+      continue;
     ONWARD_RETURN_IF_ERROR(
         Annotate((*top_->watch_)(program_.graph.value(node.outputs[i]).name, slot.tensor),
                  program_.graph.Describe(step.node)));
@@ -309,8 +309,9 @@ bool RunState::ShareBlock(const Step& step, int32_t result, const OutputPlan& ou
     to.block = from.block;
     to.dims = output.dims;
     owns_[static_cast<size_t>(result)] = true;
+    const Slot& slot = program_.slots[static_cast<size_t>(result)];
     slots_[static_cast<size_t>(result)] = {
-        {program_.slots[static_cast<size_t>(result)].dtype, from.block->memory.get(), to.dims},
+        {slot.dtype, program_.provider_of(result).device(), from.block->memory.get(), to.dims},
         nullptr,
         true};
   };
@@ -372,7 +373,7 @@ absl::StatusOr<TensorView> RunState::AllocateOutput(int output, DType dtype, Dim
     owns_[static_cast<size_t>(result)] = true;
   }
   SlotValue& slot = slots_[static_cast<size_t>(result)];
-  slot = {{dtype, data, owned.dims}, nullptr, true};
+  slot = {{dtype, program_.provider_of(result).device(), data, owned.dims}, nullptr, true};
   return slot.tensor;
 }
 

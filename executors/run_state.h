@@ -85,7 +85,7 @@ class RunState : public RunServices {
   BatchSlice batch_slice() const override { return top_->batch_slice_; }
   // Counts this state's runs: what runs within one can tell it from another of equal index.
   uint64_t serial() const { return serial_; }
-  void* stream() const override { return streams_.empty() ? nullptr : streams_.back().get(); }
+  Stream* stream() const override { return streams_.empty() ? nullptr : streams_.back().get(); }
   DeviceFaultSite device_fault() const override {
     return {device_run_.get(), first_step_ + current_step_ + 1};
   }
@@ -107,7 +107,7 @@ class RunState : public RunServices {
   // Puts the recorded work of the steps on the stream, and records it first where that was not
   // done. False: it is not recorded, and the steps have to run.
   absl::StatusOr<bool> LaunchCaptured(CapturedSteps& steps);
-  absl::StatusOr<std::shared_ptr<void>> Capture(const CapturedSteps& steps);
+  absl::StatusOr<std::unique_ptr<RecordedWork>> Capture(const CapturedSteps& steps);
   // The callers' memory that the steps use.
   std::vector<const void*> AddressesOf(const CapturedSteps& steps) const;
   void FindRoomedOutputs();          // of the binding
@@ -153,7 +153,7 @@ class RunState : public RunServices {
   SharedArena* shared_arena_ = nullptr;
   std::vector<std::shared_ptr<void>> arenas_;
   std::vector<int64_t> arena_capacity_;
-  std::vector<std::shared_ptr<void>> streams_;
+  std::vector<std::shared_ptr<Stream>> streams_;
   std::vector<std::vector<int32_t>> input_slots_;   // per external input: slots in its memory
   std::vector<std::vector<int32_t>> output_slots_;  // per external output
   const Room* room_ = nullptr;

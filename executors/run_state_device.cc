@@ -123,29 +123,29 @@ absl::StatusOr<bool> RunState::LaunchCaptured(CapturedSteps& steps) {
   // Memory that differs from run to run would be recorded again in each.
   Recording* recording = steps.Find(AddressesOf(steps));
   if (recording == nullptr) return false;
-  if (recording->graph == nullptr) {
-    absl::StatusOr<std::shared_ptr<void>> graph = Capture(steps);
-    if (!graph.ok()) {
+  if (recording->work == nullptr) {
+    absl::StatusOr<std::unique_ptr<RecordedWork>> work = Capture(steps);
+    if (!work.ok()) {
       steps.refused = true;  // an error of the steps themselves comes up again when they run
       return false;
     }
-    recording->graph = *std::move(graph);
+    recording->work = *std::move(work);
   }
   const Step& first = program_.steps[static_cast<size_t>(steps.begin)];
   ONWARD_RETURN_IF_ERROR(Annotate(
-      program_.providers[first.device]->LaunchGraph(recording->graph.get(), stream()),
+      program_.providers[first.device]->Launch(*recording->work, stream()),
       absl::StrCat("the recorded work from ", program_.graph.Describe(first.node), " on")));
   return true;
 }
 
-absl::StatusOr<std::shared_ptr<void>> RunState::Capture(const CapturedSteps& steps) {
+absl::StatusOr<std::unique_ptr<RecordedWork>> RunState::Capture(const CapturedSteps& steps) {
   const ExecutionProvider& provider =
       *program_.providers[program_.steps[static_cast<size_t>(steps.begin)].device];
   ONWARD_RETURN_IF_ERROR(provider.BeginCapture(stream()));
   const absl::Status status = RunSteps(steps.begin, steps.end);
-  absl::StatusOr<std::shared_ptr<void>> graph = provider.EndCapture(stream());
+  absl::StatusOr<std::unique_ptr<RecordedWork>> work = provider.EndCapture(stream());
   ONWARD_RETURN_IF_ERROR(status);
-  return graph;
+  return work;
 }
 
 }  // namespace onward::executors

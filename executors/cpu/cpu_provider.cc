@@ -15,7 +15,7 @@ class Cpu : public ExecutionProvider {
   absl::StatusOr<std::shared_ptr<void>> Allocate(int64_t bytes) const override {
     return AllocateMemory(bytes);
   }
-  absl::Status Copy(void* to, const void* from, int64_t bytes, CopyKind, void*) const override {
+  absl::Status Copy(void* to, const void* from, int64_t bytes, CopyKind, Stream*) const override {
     std::memcpy(to, from, static_cast<size_t>(bytes));
     return absl::OkStatus();
   }

@@ -13,13 +13,27 @@
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/nccl_ranks.h"
 #include "kernels/cuda/status.h"
+#include "kernels/cuda/stream.h"
 #include "onward/status.h"
 #include "provider_interface.h"
 
 namespace onward::executors {
 namespace {
 
+using kernels::cuda::CudaStream;
+using kernels::cuda::HandleOf;
 using kernels::cuda::ToStatus;
+
+// Owns the graph.
+class CudaGraph : public RecordedWork {
+ public:
+  explicit CudaGraph(cudaGraphExec_t handle) : handle_(handle) {}
+  ~CudaGraph() override { cudaGraphExecDestroy(handle_); }
+  cudaGraphExec_t handle() const { return handle_; }
+
+ private:
+  const cudaGraphExec_t handle_;
+};
 
 absl::Status FindDevice(int device) {
   int count = 0;
@@ -62,24 +76,23 @@ class Cuda : public ExecutionProvider {
     return std::shared_ptr<void>(memory, [](void* p) { cudaFree(p); });
   }
 
-  absl::StatusOr<std::shared_ptr<void>> CreateStream() const override {
+  absl::StatusOr<std::shared_ptr<Stream>> CreateStream() const override {
     ONWARD_RETURN_IF_ERROR(MakeCurrent());
     cudaStream_t stream = nullptr;
     ONWARD_RETURN_IF_ERROR(ToStatus(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking)));
-    return std::shared_ptr<void>(stream,
-                                 [](void* p) { cudaStreamDestroy(static_cast<cudaStream_t>(p)); });
+    return std::make_shared<CudaStream>(stream);
   }
 
   absl::Status Copy(void* to, const void* from, int64_t bytes, CopyKind kind,
-                    void* stream) const override {
+                    Stream* stream) const override {
     ONWARD_RETURN_IF_ERROR(MakeCurrent());
     const auto direction = kind == CopyKind::kToHost     ? cudaMemcpyDeviceToHost
                            : kind == CopyKind::kToDevice ? cudaMemcpyHostToDevice
                                                          : cudaMemcpyDeviceToDevice;
     if (stream == nullptr)
       return ToStatus(cudaMemcpy(to, from, static_cast<size_t>(bytes), direction));
-    return ToStatus(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), direction,
-                                    static_cast<cudaStream_t>(stream)));
+    return ToStatus(
+        cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), direction, HandleOf(stream)));
   }
 
   // The host and the device have one address for it.
@@ -92,32 +105,29 @@ class Cuda : public ExecutionProvider {
                                                [](kernels::DeviceRun* p) { cudaFreeHost(p); });
   }
 
-  absl::Status Synchronize(void* stream) const override {
+  absl::Status Synchronize(Stream* stream) const override {
     ONWARD_RETURN_IF_ERROR(MakeCurrent());
-    return ToStatus(cudaStreamSynchronize(static_cast<cudaStream_t>(stream)));
+    return ToStatus(cudaStreamSynchronize(HandleOf(stream)));
   }
 
   // Other threads may allocate meanwhile.
-  absl::Status BeginCapture(void* stream) const override {
-    return ToStatus(cudaStreamBeginCapture(static_cast<cudaStream_t>(stream),
-                                           cudaStreamCaptureModeThreadLocal));
+  absl::Status BeginCapture(Stream* stream) const override {
+    return ToStatus(cudaStreamBeginCapture(HandleOf(stream), cudaStreamCaptureModeThreadLocal));
   }
 
-  absl::StatusOr<std::shared_ptr<void>> EndCapture(void* stream) const override {
+  absl::StatusOr<std::unique_ptr<RecordedWork>> EndCapture(Stream* stream) const override {
     cudaGraph_t graph = nullptr;
-    ONWARD_RETURN_IF_ERROR(
-        ToStatus(cudaStreamEndCapture(static_cast<cudaStream_t>(stream), &graph)));
+    ONWARD_RETURN_IF_ERROR(ToStatus(cudaStreamEndCapture(HandleOf(stream), &graph)));
     cudaGraphExec_t ready = nullptr;
     const absl::Status status = ToStatus(cudaGraphInstantiate(&ready, graph, 0));
     cudaGraphDestroy(graph);
     ONWARD_RETURN_IF_ERROR(status);
-    return std::shared_ptr<void>(
-        ready, [](void* p) { cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(p)); });
+    return std::make_unique<CudaGraph>(ready);
   }
 
-  absl::Status LaunchGraph(void* graph, void* stream) const override {
+  absl::Status Launch(const RecordedWork& work, Stream* stream) const override {
     return ToStatus(
-        cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph), static_cast<cudaStream_t>(stream)));
+        cudaGraphLaunch(static_cast<const CudaGraph&>(work).handle(), HandleOf(stream)));
   }
 
  private:

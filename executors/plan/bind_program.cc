@@ -30,7 +30,7 @@ class BindServices : public RunServices {
     const int32_t result = results_[static_cast<size_t>(output)];
     ONWARD_RETURN_IF_ERROR(CheckedByteSize(dtype, dims).status());
     if (result < 0 || NumElements(dims) > kMaxBoundElements) return TooMuchToBind();
-    TensorView view = {dtype, nullptr, binding_.arena_dims(dims)};
+    TensorView view = {dtype, Device(), nullptr, binding_.arena_dims(dims)};
     view.data = binding_.arena.Allocate(view.byte_size(), 1);
     binding_.values[static_cast<size_t>(result)] = {view, nullptr, true};
     return view;
@@ -41,7 +41,7 @@ class BindServices : public RunServices {
     return temporaries_.back().raw_mutable_data();
   }
   uint64_t run_index() const override { return 0; }
-  void* stream() const override { return nullptr; }
+  Stream* stream() const override { return nullptr; }
   std::shared_ptr<void>& body_state(const Body*) override { return state_; }
 
  private:
@@ -104,6 +104,7 @@ class Binder {
   SlotPlan& plan(int32_t slot) { return binding_->slots[static_cast<size_t>(slot)]; }
   SlotValue& value(int32_t slot) { return binding_->values[static_cast<size_t>(slot)]; }
   const Slot& slot(int32_t index) const { return program_.slots[static_cast<size_t>(index)]; }
+  Device DeviceOf(int32_t slot) const { return program_.provider_of(slot).device(); }
   const Binding* base() const { return binding_->base.get(); }
 
   void SetConstants() {
@@ -123,6 +124,7 @@ class Binder {
       plan(index).own = Place::kInput;
       plan(index).external = static_cast<int32_t>(i);
       SlotValue known = inputs[i];
+      known.tensor.device = DeviceOf(index);
       known.tensor.data = nullptr;
       known.tensor.dims = binding_->arena_dims(known.tensor.dims);
       value(index) = known;
@@ -138,7 +140,7 @@ class Binder {
     const TensorView& a = now.tensor;
     const TensorView& b = before.tensor;
     // Elements on a device cannot be compared.
-    const bool on_device = slot(index).device > 0 && a.data != nullptr;
+    const bool on_device = !a.device.is_host() && a.data != nullptr;
     const bool same =
         !on_device && now.present == before.present && now.object == nullptr &&
         before.object == nullptr && a.dtype == b.dtype && a.dims == b.dims &&
@@ -241,7 +243,8 @@ class Binder {
       ONWARD_RETURN_IF_ERROR(CheckBlock(bytes));
       SlotValue& known = value(result);
       known.present = true;
-      known.tensor = {slot(result).dtype, nullptr, binding_->arena_dims(output.dims)};
+      known.tensor = {slot(result).dtype, DeviceOf(result), nullptr,
+                      binding_->arena_dims(output.dims)};
       if (output.has_value) {
         known.tensor.data = const_cast<void*>(context.output_value(static_cast<int>(i)));
         plan(result).own = Place::kConstant;

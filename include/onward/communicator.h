@@ -29,14 +29,14 @@ class Communicator {
   int size() const { return size_; }
 
   // Adds the tensors of all ranks, in place, of floats or integers. Every rank gets the same bits.
-  // `stream`: of the device that holds them; null: they lie in host memory.
-  absl::Status AllReduce(const TensorView& values, void* stream = nullptr);
+  // `stream`: of the device that holds them, which does its part later; unused for host memory.
+  absl::Status AllReduce(const TensorView& values, Stream* stream = nullptr);
   // Rank `root`'s elements, of any dtype but strings, become those of all ranks.
-  absl::Status Broadcast(const TensorView& values, int root, void* stream = nullptr);
+  absl::Status Broadcast(const TensorView& values, int root, Stream* stream = nullptr);
   // Returns once every rank has called it.
   absl::Status Barrier();
   // Returns once what the stream holds, sums among it, is done; at once on the host.
-  absl::Status WaitFor(void* stream);
+  absl::Status WaitFor(Stream* stream);
   // The device whose memory it sums besides the host's; the host: none.
   virtual Device device() const { return {}; }
 
@@ -50,9 +50,9 @@ class Communicator {
  protected:
   Communicator(int rank, int size) : rank_(rank), size_(size) {}
   // Their errors say who failed: "rank 1 (pid 4711, host node1) died".
-  virtual absl::Status DoAllReduce(const TensorView& values, void* stream) = 0;
-  virtual absl::Status DoBroadcast(const TensorView& values, int root, void* stream) = 0;
-  virtual absl::Status DoWaitFor(void*) { return absl::OkStatus(); }
+  virtual absl::Status DoAllReduce(const TensorView& values, Stream* stream) = 0;
+  virtual absl::Status DoBroadcast(const TensorView& values, int root, Stream* stream) = 0;
+  virtual absl::Status DoWaitFor(Stream*) { return absl::OkStatus(); }
   // "... in step 37".
   absl::Status WithActivity(const absl::Status& status) const;
 

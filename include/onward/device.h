@@ -1,4 +1,4 @@
-// Where memory lies.
+// Where memory lies, and queues of work there.
 #pragma once
 
 #include <cstdint>
@@ -23,5 +23,14 @@ struct Device {
 inline std::string DeviceName(Device device) {
   return device.is_host() ? "cpu" : absl::StrCat("cuda:", device.index);
 }
+
+// A queue of work on a device. The device's provider makes it and alone knows what is behind it.
+class Stream {
+ public:
+  Stream() = default;
+  virtual ~Stream() = default;
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+};
 
 }  // namespace onward

@@ -264,7 +264,7 @@ class RunServices {
   virtual absl::StatusOr<void*> AllocateTemporary(int64_t bytes) = 0;
   virtual uint64_t run_index() const = 0;  // counts runs of the session: the step of random streams
   virtual BatchSlice batch_slice() const { return {}; }
-  virtual void* stream() const = 0;  // the provider's stream, null on CPU
+  virtual Stream* stream() const = 0;  // the provider's stream, null on CPU
   virtual DeviceFaultSite device_fault() const { return {}; }
   // The state that a control-flow body keeps between its runs in this run state; empty at first.
   virtual std::shared_ptr<void>& body_state(const Body* body) = 0;

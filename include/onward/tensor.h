@@ -27,6 +27,7 @@ inline constexpr size_t kTensorAlignment = 64;
 // view.
 struct TensorView {
   DType dtype = DType::kUndefined;
+  Device device;  // in whose memory `data` lies
   void* data = nullptr;
   DimsView dims;
 
@@ -114,7 +115,7 @@ class Tensor {
     return absl::Span<const T>(static_cast<const T*>(data_), static_cast<size_t>(num_elements()));
   }
   // The view's data is mutable by type; whether it may be written is the caller's knowledge.
-  TensorView view() const { return {dtype_, data_, dims_}; }
+  TensorView view() const { return {dtype_, device_, data_, dims_}; }
   // Same buffer, other dims; the number of elements must be equal.
   Tensor Reshaped(DimsView dims) const;
   Tensor Clone() const;

@@ -17,7 +17,7 @@ class AllReduce : public Kernel {
   absl::Status Run(RunContext& context) const override {
     ONWARD_RETURN_IF_ERROR(CopyInput(context));
     if (communicator_ == nullptr) return absl::OkStatus();
-    return communicator_->AllReduce(context.output(0), StreamOf(context));
+    return communicator_->AllReduce(context.output(0), context.services()->stream());
   }
 
   bool pure() const override { return false; }

@@ -15,16 +15,16 @@ class Copy : public Kernel {
     return absl::OkStatus();
   }
   absl::Status Run(RunContext& context) const override {
-    cudaStream_t stream = StreamOf(context);
+    Stream* const stream = context.services()->stream();
     // The device may wait for ranks that are gone, and the copy would wait for the device.
     if (to_host_ && communicator_ != nullptr)
       ONWARD_RETURN_IF_ERROR(communicator_->WaitFor(stream));
     const TensorView& from = context.input(0);
     const auto kind = to_host_ ? cudaMemcpyDeviceToHost : cudaMemcpyHostToDevice;
     const absl::Status status = ToStatus(cudaMemcpyAsync(
-        context.output(0).data, from.data, static_cast<size_t>(from.byte_size()), kind, stream));
+        context.output(0).data, from.data, static_cast<size_t>(from.byte_size()), kind, HandleOf(stream)));
     // The host reads the result as soon as this step is over.
-    return status.ok() && to_host_ ? ToStatus(cudaStreamSynchronize(stream)) : status;
+    return status.ok() && to_host_ ? ToStatus(cudaStreamSynchronize(HandleOf(stream))) : status;
   }
   uint64_t host_inputs() const override { return to_host_ ? 0 : 1; }
   uint64_t host_outputs() const override { return to_host_ ? 1 : 0; }

@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/cuda/nccl_library.h"
 #include "kernels/cuda/status.h"
+#include "kernels/cuda/stream.h"
 #include "onward/status.h"
 
 namespace onward::kernels::cuda {
@@ -72,7 +73,7 @@ class NcclRanks : public Communicator {
     ncclUniqueId id = {};
     if (rank() == 0) ONWARD_RETURN_IF_ERROR(nccl_.StatusOf(nccl_.GetUniqueId(&id)));
     const Dims dims = {sizeof(id)};
-    ONWARD_RETURN_IF_ERROR(host_->Broadcast({DType::kUint8, &id, dims}, 0));
+    ONWARD_RETURN_IF_ERROR(host_->Broadcast({DType::kUint8, Device(), &id, dims}, 0));
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     config.blocking = 0;  // else nothing ends a call that waits for a rank that is gone
     ONWARD_RETURN_IF_ERROR(
@@ -87,8 +88,8 @@ class NcclRanks : public Communicator {
   }
 
  protected:
-  absl::Status DoAllReduce(const TensorView& values, void* stream) override {
-    if (stream == nullptr) return host_->AllReduce(values);
+  absl::Status DoAllReduce(const TensorView& values, Stream* stream) override {
+    if (values.device.is_host()) return host_->AllReduce(values);
     const std::optional<ncclDataType_t> type = TypeOf(values.dtype);
     if (!type) {
       return absl::UnimplementedError(
@@ -96,25 +97,25 @@ class NcclRanks : public Communicator {
     }
     ONWARD_RETURN_IF_ERROR(nccl_.StatusOf(
         nccl_.AllReduce(values.data, values.data, static_cast<size_t>(values.num_elements()), *type,
-                        ncclSum, comm_, static_cast<cudaStream_t>(stream))));
+                        ncclSum, comm_, HandleOf(stream))));
     return Settle();
   }
 
-  absl::Status DoBroadcast(const TensorView& values, int root, void* stream) override {
-    if (stream == nullptr) return host_->Broadcast(values, root);
+  absl::Status DoBroadcast(const TensorView& values, int root, Stream* stream) override {
+    if (values.device.is_host()) return host_->Broadcast(values, root);
     ONWARD_RETURN_IF_ERROR(nccl_.StatusOf(
         nccl_.Broadcast(values.data, values.data, static_cast<size_t>(values.byte_size()),
-                        ncclUint8, root, comm_, static_cast<cudaStream_t>(stream))));
+                        ncclUint8, root, comm_, HandleOf(stream))));
     return Settle();
   }
 
-  absl::Status DoWaitFor(void* stream) override {
+  absl::Status DoWaitFor(Stream* stream) override {
     if (stream == nullptr) return absl::OkStatus();
     if (!status().ok()) GiveUp();
     if (comm_ == nullptr) return status();
     LostRank lost(*this);
     for (;;) {
-      const cudaError_t state = cudaStreamQuery(static_cast<cudaStream_t>(stream));
+      const cudaError_t state = cudaStreamQuery(HandleOf(stream));
       if (state != cudaErrorNotReady) {
         ONWARD_RETURN_IF_ERROR(ToStatus(state));
         return Settle();

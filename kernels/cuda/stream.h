@@ -1,4 +1,4 @@
-// The stream of a run.
+// CUDA's streams, and the one of a run.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -7,8 +7,24 @@
 
 namespace onward::kernels::cuda {
 
+// Owns the stream.
+class CudaStream : public Stream {
+ public:
+  explicit CudaStream(cudaStream_t handle) : handle_(handle) {}
+  ~CudaStream() override { cudaStreamDestroy(handle_); }
+  cudaStream_t handle() const { return handle_; }
+
+ private:
+  const cudaStream_t handle_;
+};
+
+// `stream`: of the CUDA provider, or null: the device's default stream.
+inline cudaStream_t HandleOf(const Stream* stream) {
+  return stream == nullptr ? nullptr : static_cast<const CudaStream*>(stream)->handle();
+}
+
 inline cudaStream_t StreamOf(const RunContext& context) {
-  return static_cast<cudaStream_t>(context.services()->stream());
+  return HandleOf(context.services()->stream());
 }
 
 }  // namespace onward::kernels::cuda

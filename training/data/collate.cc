@@ -106,7 +106,7 @@ absl::StatusOr<Tensor> Stack(const std::vector<Tensor>& tensors, const double* p
   for (size_t i = 0; i < tensors.size(); ++i) {
     char* out = static_cast<char*>(batch.raw_mutable_data()) + static_cast<int64_t>(i) * stride;
     if (equal) {
-      CopyElements(tensors[i].view(), {dtype, out, row});
+      CopyElements(tensors[i].view(), {dtype, Device(), out, row});
     } else {
       CopyCorner(tensors[i], row, out);
     }

@@ -130,8 +130,8 @@ class Loop : public ControlFlow {
   const BodyMemory& MemoryOf(int output) const { return memories_.of_result(*body_, 1 + output); }
   Slots FirstInputs(const RunContext& context, int64_t* iteration, bool* condition) const {
     Slots inputs;
-    inputs.push_back({{DType::kInt64, iteration, {}}, nullptr, true});
-    inputs.push_back({{DType::kBool, condition, {}}, nullptr, true});
+    inputs.push_back({{DType::kInt64, Device(), iteration, {}}, nullptr, true});
+    inputs.push_back({{DType::kBool, Device(), condition, {}}, nullptr, true});
     const int count = num_carried_ + NumCaptures(*body_);
     for (int i = 0; i < count; ++i) inputs.push_back(InputOrAbsent(context, 2 + i));
     return inputs;

@@ -80,7 +80,7 @@ class FlexAttention : public Kernel {
 
   absl::Status Run(RunContext& context) const override {
     const auto& s = context.state<FlexState>();
-    TensorView scores = {kDTypeOf<P>, context.scratch<P>(), DimsView(s.scores, 4)};
+    TensorView scores = {kDTypeOf<P>, Device(), context.scratch<P>(), DimsView(s.scores, 4)};
     Score(context, s, scores.as<P>());
     ONWARD_RETURN_IF_ERROR(Modify(context, score_mod_, "score_mod", scores));
     // A body may give back a constant or its input: probabilities are written to our own memory.

@@ -82,7 +82,7 @@ absl::Status CarriedValue::Advance(RunContext& context, const SlotValue& result)
     data = buffers_[next];
     buffer_ = next;
   }
-  current_ = {{result.tensor.dtype, data, dims}, nullptr, true};
+  current_ = {{result.tensor.dtype, result.tensor.device, data, dims}, nullptr, true};
   return absl::OkStatus();
 }
 

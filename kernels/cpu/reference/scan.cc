@@ -28,7 +28,7 @@ class ScannedInput {
     inner_ = NumElements(whole.dims, at + 1, whole.rank());
     dims_.assign(whole.dims.begin(), whole.dims.end());
     dims_.erase(dims_.begin() + at);
-    element_ = {whole.dtype, nullptr, dims_};
+    element_ = {whole.dtype, whole.device, nullptr, dims_};
     if (IsView() || whole.num_elements() == 0) return absl::OkStatus();
     if (whole.dtype == DType::kString) {
       strings_ = Tensor(whole.dtype, dims_);

@@ -65,7 +65,7 @@ absl::StatusOr<std::shared_ptr<const Binding>> Bind(const Program& program, Shap
              bias = {shapes.batch, shapes.past};
   std::vector<SlotValue> inputs;
   for (const Dims* dims : {&x, &cache, &bias}) {
-    inputs.push_back({{DType::kFloat32, nullptr, *dims}, nullptr, true});
+    inputs.push_back({{DType::kFloat32, Device(), nullptr, *dims}, nullptr, true});
   }
   return BindProgram(program, inputs, 2, similar);
 }
