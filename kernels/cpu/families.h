@@ -23,6 +23,7 @@ KernelList SizedConvKernels();
 KernelList WinogradConvKernels();
 KernelList WinogradConvTransposeKernels();
 KernelList WinogradWeightGradientKernels();
+KernelList DeformConvKernels();
 KernelList DepthwiseConvKernels();
 KernelList PointwiseDepthwiseConvKernels();
 KernelList DilatedConvKernels();

@@ -41,6 +41,7 @@ const std::vector<KernelEntry>& CpuKernels() {
         cpu::AttentionGradientKernels,
         cpu::WinogradConvTransposeKernels,
         cpu::ConvTransposeKernels,
+        cpu::DeformConvKernels,
         cpu::PoolGradientKernels,
         cpu::PoolKernels,
         cpu::BytePoolKernels,
