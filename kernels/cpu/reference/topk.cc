@@ -3,8 +3,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <optional>
+#include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "kernels/cpu/kernel_list.h"
 
@@ -13,42 +14,74 @@ namespace {
 
 using TopKTypes = NumericTypes;
 
+// A number whose order is that of the elements: NaN is the greatest, zeros are equal.
 template <typename T>
-struct Candidate {
-  T value;
-  int64_t index;
-};
+auto OrderOf(T element) {
+  using Compute = std::conditional_t<sizeof(T) < 4, ComputeType<T>, T>;
+  using Bits = std::conditional_t<sizeof(Compute) == 8, uint64_t, uint32_t>;
+  constexpr Bits kSign = Bits{1} << (8 * sizeof(Bits) - 1);
+  const auto value = static_cast<Compute>(element);
+  if constexpr (std::is_integral_v<Compute>) {
+    return std::is_signed_v<Compute> ? static_cast<Bits>(value) ^ kSign : static_cast<Bits>(value);
+  } else {
+    if (value != value) return ~Bits{0};
+    const Compute plain = value + Compute(0);  // not -0
+    Bits bits;
+    std::memcpy(&bits, &plain, sizeof(bits));
+    return (bits & kSign) != 0 ? ~bits : bits | kSign;
+  }
+}
 
-// Whether a comes before b. NaN counts as the greatest value, so that the order is total; ties go
-// to the lower index.
+// An element of a line, whose index is below 2^32; the smaller one comes first. Ties go to the
+// lower index.
 template <typename T, bool kLargest>
-bool Before(const Candidate<T>& a, const Candidate<T>& b) {
-  if constexpr (!std::is_integral_v<T>) {
-    const bool a_nan = a.value != a.value, b_nan = b.value != b.value;
-    if (a_nan || b_nan) {
-      if (a_nan && b_nan) return a.index < b.index;
-      return kLargest ? a_nan : b_nan;
+class Candidate {
+  using Order = decltype(OrderOf(T()));
+  // One number where it has the bits.
+  using Rank = std::conditional_t<sizeof(Order) == 4, uint64_t, std::pair<Order, uint32_t>>;
+
+ public:
+  Candidate() = default;
+  Candidate(T element, int64_t index) {
+    const Order order = kLargest ? ~OrderOf(element) : OrderOf(element);
+    const auto place = static_cast<uint32_t>(index);
+    if constexpr (sizeof(Order) == 4) {
+      rank_ = uint64_t{order} << 32 | place;
+    } else {
+      rank_ = {order, place};
     }
   }
-  if (a.value != b.value) return kLargest ? a.value > b.value : a.value < b.value;
-  return a.index < b.index;
-}
+  int64_t index() const {
+    if constexpr (sizeof(Order) == 4) {
+      return static_cast<int64_t>(rank_ & 0xffffffff);
+    } else {
+      return static_cast<int64_t>(rank_.second);
+    }
+  }
+  friend bool operator<(const Candidate& a, const Candidate& b) { return a.rank_ < b.rank_; }
+
+ private:
+  Rank rank_;
+};
 
 template <typename T, bool kLargest>
 class TopK : public Kernel {
+  using Element = Candidate<T, kLargest>;
+
  public:
   explicit TopK(int64_t axis) : axis_(axis) {}
   absl::Status Bind(BindContext& context) const override {
     ONWARD_ASSIGN_OR_RETURN(const TopKPlan* plan, BindTopK(context, axis_));
     if (plan == nullptr) return absl::OkStatus();
-    context.SetScratch(static_cast<int64_t>(sizeof(Candidate<T>)) * plan->dim *
-                       context.num_workers());
+    if (plan->dim > std::numeric_limits<uint32_t>::max())
+      return absl::UnimplementedError("TopK of an axis of more than 2^32 - 1 elements");
+    context.SetScratch(static_cast<int64_t>(sizeof(Element)) * plan->dim * context.num_workers());
     return absl::OkStatus();
   }
   absl::Status Run(RunContext& context) const override {
     const auto& state = context.state<TopKPlan>();
     if (state.k == 0) return absl::OkStatus();
-    auto* scratch = context.scratch<Candidate<T>>();
+    auto* scratch = context.scratch<Element>();
     const int64_t grain = std::max<int64_t>(1, 4096 / state.dim);
     context.ParallelForWorkers(state.lines(), grain, [&](int worker, int64_t begin, int64_t end) {
       for (int64_t line = begin; line < end; ++line)
@@ -85,78 +118,84 @@ class TopK : public Kernel {
       return fits != 0;
     }
   }
-  // Calls take(candidate) for each element of a line that may be among the best: until `worst` is
-  // set for all, then for those that come before it. Of equal values the earlier one stays.
+  // The last of the best so far, once there are k of them.
+  struct Last {
+    bool known = false;
+    T value = T();
+    Element element;
+
+    void Set(const T* in, const TopKPlan& state, const Element& last) {
+      *this = {true, in[last.index() * state.inner], last};
+    }
+  };
+  // Calls take(element) for each element of a line that may be among the best: until `last` is
+  // known for all, then for those that come before it.
   template <typename Take>
-  static void ForEachContender(const T* in, const TopKPlan& state,
-                               const std::optional<Candidate<T>>& worst, const Take& take) {
+  static void ForEachContender(const T* in, const TopKPlan& state, const Last& last,
+                               const Take& take) {
     for (int64_t j = 0; j < state.dim;) {
       const int64_t end = std::min(state.dim, j + kBlock);
-      if (worst && state.inner == 1 && end - j == kBlock && NoneBefore(in + j, worst->value)) {
+      if (last.known && state.inner == 1 && end - j == kBlock && NoneBefore(in + j, last.value)) {
         j = end;
         continue;
       }
       for (; j < end; ++j) {
-        const Candidate<T> candidate = {in[j * state.inner], j};
-        if (worst && (kLargest ? candidate.value <= worst->value : candidate.value >= worst->value))
-          continue;
-        if (worst && !Before<T, kLargest>(candidate, *worst)) continue;
-        take(candidate);
+        const T value = in[j * state.inner];
+        // Of equal values the earlier one stays.
+        if (last.known && (kLargest ? value <= last.value : value >= last.value)) continue;
+        const Element element(value, j);
+        if (!last.known || element < last.element) take(element);
       }
     }
   }
-  // Leaves the first k of all in candidates[0, k). Gathers the elements that may be among them; a
-  // full list is cut to its best k, and few later elements come before the worst of those.
-  static void SelectFew(const T* in, const TopKPlan& state, Candidate<T>* candidates) {
+  // Leaves the first k of all in best[0, k). Gathers the elements that may be among them; a full
+  // list is cut to its best k, and few later elements come before the last of those.
+  static void SelectFew(const T* in, const TopKPlan& state, Element* best) {
     const int64_t room = std::min(state.dim, 4 * state.k);
     int64_t count = 0;
-    std::optional<Candidate<T>> worst;
+    Last last;
     const auto keep_best = [&] {
-      std::nth_element(candidates, candidates + state.k - 1, candidates + count,
-                       Before<T, kLargest>);
-      worst = candidates[state.k - 1];
+      std::nth_element(best, best + state.k - 1, best + count);
+      last.Set(in, state, best[state.k - 1]);
       count = state.k;
     };
-    ForEachContender(in, state, worst, [&](const Candidate<T>& candidate) {
-      candidates[count++] = candidate;
+    ForEachContender(in, state, last, [&](const Element& element) {
+      best[count++] = element;
       if (count == room) keep_best();
     });
     keep_best();
   }
   // The same of a k that a sorted list serves best. They are in order.
   static constexpr int64_t kShortList = 16;
-  static void SelectSorted(const T* in, const TopKPlan& state, Candidate<T>* best) {
+  static void SelectSorted(const T* in, const TopKPlan& state, Element* best) {
     int64_t count = 0;
-    std::optional<Candidate<T>> worst;
-    ForEachContender(in, state, worst, [&](const Candidate<T>& candidate) {
-      int64_t place = worst ? count - 1 : count++;
-      for (; place > 0 && Before<T, kLargest>(candidate, best[place - 1]); --place)
-        best[place] = best[place - 1];
-      best[place] = candidate;
-      if (count == state.k) worst = best[count - 1];
+    Last last;
+    ForEachContender(in, state, last, [&](const Element& element) {
+      int64_t place = last.known ? count - 1 : count++;
+      for (; place > 0 && element < best[place - 1]; --place) best[place] = best[place - 1];
+      best[place] = element;
+      if (count == state.k) last.Set(in, state, best[count - 1]);
     });
   }
   static void SelectLine(const RunContext& context, const TopKPlan& state, int64_t line,
-                         Candidate<T>* candidates) {
+                         Element* best) {
     const int64_t o = line / state.inner, i = line % state.inner;
     const T* in = context.in<T>(0) + o * state.dim * state.inner + i;
-    const auto before = Before<T, kLargest>;
     const bool few = state.k * 8 < state.dim, sorted = few && state.k <= kShortList;
     if (sorted) {
-      SelectSorted(in, state, candidates);
+      SelectSorted(in, state, best);
     } else if (few) {
-      SelectFew(in, state, candidates);
+      SelectFew(in, state, best);
     } else {
-      for (int64_t j = 0; j < state.dim; ++j) candidates[j] = {in[j * state.inner], j};
-      if (state.k < state.dim)
-        std::nth_element(candidates, candidates + state.k - 1, candidates + state.dim, before);
+      for (int64_t j = 0; j < state.dim; ++j) best[j] = Element(in[j * state.inner], j);
+      if (state.k < state.dim) std::nth_element(best, best + state.k - 1, best + state.dim);
     }
-    if (!sorted) std::sort(candidates, candidates + state.k, before);
+    if (!sorted) std::sort(best, best + state.k);
     const int64_t first = o * state.k * state.inner + i;
     for (int64_t j = 0; j < state.k; ++j) {
-      const int64_t at = first + j * state.inner;
-      if (context.has_output(0)) context.out<T>(0)[at] = candidates[j].value;
-      if (context.has_output(1)) context.out<int64_t>(1)[at] = candidates[j].index;
+      const int64_t at = first + j * state.inner, index = best[j].index();
+      if (context.has_output(0)) context.out<T>(0)[at] = in[index * state.inner];
+      if (context.has_output(1)) context.out<int64_t>(1)[at] = index;
     }
   }
   int64_t axis_;
