@@ -30,10 +30,8 @@ class Softmax : public Kernel {
     if (split.inner == 1) {
       context.ParallelFor(split.outer, std::max<int64_t>(1, kGrain / split.count),
                           [&](int64_t begin, int64_t end) {
-                            for (int64_t i = begin; i < end; ++i) {
-                              const int64_t at = i * split.count;
-                              loops_.softmax(x + at, split.count, log_, y + at);
-                            }
+                            const int64_t at = begin * split.count;
+                            loops_.softmax(x + at, end - begin, split.count, log_, y + at);
                           });
       return absl::OkStatus();
     }

@@ -103,12 +103,14 @@ void Elementwise(Draw& draw) {
 
 void Rows(Draw& draw) {
   const int64_t n = draw.Int(1, 90), columns = draw.Int(1, 64);
+  const int64_t rows = draw.Int(1, 70);
   const Floats x = draw.Many(n), grid = draw.Many(n * columns), z = draw.Many(n);
+  const Floats many = draw.Many(rows * n);
   const auto loops = [](Target target) -> const RowLoops& { return kRowsPerTarget.For(target)(); };
   for (const bool log : {false, true}) {
     Both("softmax", draw, 2e-6, [&](Target target) {
-      Floats y(x.size());
-      loops(target).softmax(x.data(), n, log, y.data());
+      Floats y(many.size());
+      loops(target).softmax(many.data(), rows, n, log, y.data());
       return y;
     });
     Both("softmax_columns", draw, 2e-6, [&](Target target) {
@@ -118,8 +120,8 @@ void Rows(Draw& draw) {
     });
   }
   Both("log_sum_exp", draw, 1e-6, [&](Target target) {
-    Floats y(2);
-    loops(target).log_sum_exp(x.data(), n, &y[0], &y[1]);
+    Floats y(static_cast<size_t>(2 * rows));
+    loops(target).log_sum_exp(many.data(), rows, n, y.data(), y.data() + rows);
     return y;
   });
   for (const bool centered : {false, true})

@@ -21,13 +21,13 @@ struct NormalizedRow {
 };
 
 struct RowLoops {
-  // y may be x. `log`: the logarithm of the softmax.
-  void (*softmax)(const float* x, int64_t count, bool log, float* y);
+  // Softmax of rows of `count` elements. y may be x. `log`: the logarithm of it.
+  void (*softmax)(const float* x, int64_t rows, int64_t count, bool log, float* y);
   // Softmax along `count` rows that lie `stride` apart, of `columns` <= kSoftmaxColumns columns.
   void (*softmax_columns)(const float* x, int64_t count, int64_t stride, int64_t columns, bool log,
                           float* y);
-  // The largest x and the logarithm of the sum of exp(x - largest); of each column.
-  void (*log_sum_exp)(const float* x, int64_t count, float* top, float* log_sum);
+  // The largest x and the logarithm of the sum of exp(x - largest); of each row, of each column.
+  void (*log_sum_exp)(const float* x, int64_t rows, int64_t count, float* top, float* log_sum);
   void (*log_sum_exp_columns)(const float* x, int64_t count, int64_t stride, int64_t columns,
                               float* top, float* log_sum);
   // Returns the mean (0 if not centered) and 1 / sqrt(variance + epsilon) through the pointers.

@@ -3,6 +3,7 @@
 #include "kernels/cpu/simd/math_inl.h"
 #include "kernels/cpu/simd/row_loops.h"
 #include "kernels/cpu/simd/row_sums_inl.h"
+#include "kernels/cpu/simd/tile_io_inl.h"
 
 namespace onward::kernels::cpu::ONWARD_TARGET {
 
@@ -100,14 +101,14 @@ ONWARD_INLINE float SumOfExp(const float* x, int64_t count, Vec shift, Put&& put
   return SumLanes((sum[0] + sum[1]) + (sum[2] + sum[3]));
 }
 
-inline void LogSumExp(const float* x, int64_t count, float* top, float* log_sum) {
+inline void LogSumExpOfRow(const float* x, int64_t count, float* top, float* log_sum) {
   const Vec shift = LargestOf(x, count);
   const float total = SumOfExp(x, count, shift, [](int64_t, Vec, int) ONWARD_LAMBDA_INLINE {});
   StoreLanes(top, shift, 1);
   StoreLanes(log_sum, Log(Set(total)), 1);
 }
 
-inline void Softmax(const float* x, int64_t count, bool log, float* y) {
+inline void SoftmaxOfRow(const float* x, int64_t count, bool log, float* y) {
   const Vec shift = LargestOf(x, count);
   if (log) {
     const Vec log_total =
@@ -117,9 +118,10 @@ inline void Softmax(const float* x, int64_t count, bool log, float* y) {
     });
     return;
   }
-  const float total = SumOfExp(x, count, shift,
-                               [y](int64_t i, Vec e, int lanes)
-                                   ONWARD_LAMBDA_INLINE { StoreLanes(y + i, e, lanes); });
+  const float total =
+      SumOfExp(x, count, shift, [=](int64_t i, Vec e, int lanes) ONWARD_LAMBDA_INLINE {
+        StoreLanes(y + i, e, lanes);
+      });
   const Vec factor = Set(1.0f / total);
   ForVecs(count, [&](int64_t i, int, int lanes) ONWARD_LAMBDA_INLINE {
     StoreLanes(y + i, LoadLanes(y + i, lanes) * factor, lanes);
@@ -192,6 +194,52 @@ inline void SoftmaxColumns(const float* x, int64_t count, int64_t stride, int64_
                  columns.lanes(v));
     }
   }
+}
+
+// Calls f(columns, begin, width) for rows [begin, begin + width) of at most kLanes elements each,
+// which stand as columns of kSoftmaxColumns there.
+template <typename F>
+ONWARD_INLINE void ForShortRows(const float* x, int64_t rows, int64_t count, F&& f) {
+  float columns[kLanes * kSoftmaxColumns];
+  const int lanes = static_cast<int>(count);
+  for (int64_t begin = 0; begin < rows; begin += kSoftmaxColumns) {
+    const int64_t width = rows - begin < kSoftmaxColumns ? rows - begin : kSoftmaxColumns;
+    for (int64_t r = 0; r < width; r += kLanes) {
+      const int64_t left = width - r < kLanes ? width - r : kLanes;
+      Vec block[kLanes];
+      LoadTransposed(x + (begin + r) * count, count, static_cast<int>(left), lanes, block);
+      for (int i = 0; i < lanes; ++i) Store(columns + i * kSoftmaxColumns + r, block[i]);
+    }
+    f(columns, begin, width);
+  }
+}
+
+inline void SoftmaxOfShortRows(const float* x, int64_t rows, int64_t count, bool log, float* y) {
+  const int lanes = static_cast<int>(count);
+  ForShortRows(x, rows, count, [&](float* columns, int64_t begin, int64_t width) {
+    SoftmaxColumns(columns, count, kSoftmaxColumns, width, log, columns);
+    for (int64_t r = 0; r < width; r += kLanes) {
+      const int64_t left = width - r < kLanes ? width - r : kLanes;
+      Vec block[kLanes];
+      LoadTransposed(columns + r, kSoftmaxColumns, lanes, kLanes, block);
+      for (int64_t i = 0; i < left; ++i) StoreLanes(y + (begin + r + i) * count, block[i], lanes);
+    }
+  });
+}
+
+// Short rows are computed as columns however many there are: a row has the same bits alone.
+inline void Softmax(const float* x, int64_t rows, int64_t count, bool log, float* y) {
+  if (count <= kLanes) return SoftmaxOfShortRows(x, rows, count, log, y);
+  for (int64_t r = 0; r < rows; ++r) SoftmaxOfRow(x + r * count, count, log, y + r * count);
+}
+
+inline void LogSumExp(const float* x, int64_t rows, int64_t count, float* top, float* log_sum) {
+  if (count <= kLanes) {
+    return ForShortRows(x, rows, count, [&](const float* columns, int64_t begin, int64_t width) {
+      LogSumExpColumns(columns, count, kSoftmaxColumns, width, top + begin, log_sum + begin);
+    });
+  }
+  for (int64_t r = 0; r < rows; ++r) LogSumExpOfRow(x + r * count, count, top + r, log_sum + r);
 }
 
 const RowLoops& Rows() {
