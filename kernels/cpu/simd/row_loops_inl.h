@@ -108,11 +108,16 @@ inline void LogSumExpOfRow(const float* x, int64_t count, float* top, float* log
   StoreLanes(log_sum, Log(Set(total)), 1);
 }
 
+// Fetches the rows that follow while the exponentials of this one keep the processor busy: its own
+// prefetching ends with the page, which a row often is.
 inline void SoftmaxOfRow(const float* x, int64_t count, bool log, float* y) {
   const Vec shift = LargestOf(x, count);
   if (log) {
-    const Vec log_total =
-        Log(Set(SumOfExp(x, count, shift, [](int64_t, Vec, int) ONWARD_LAMBDA_INLINE {})));
+    const float total = SumOfExp(x, count, shift, [=](int64_t i, Vec, int) ONWARD_LAMBDA_INLINE {
+      __builtin_prefetch(x + count + i);
+      __builtin_prefetch(y + i, 1);
+    });
+    const Vec log_total = Log(Set(total));
     ForVecs(count, [&](int64_t i, int, int lanes) ONWARD_LAMBDA_INLINE {
       StoreLanes(y + i, LoadLanes(x + i, lanes) - shift - log_total, lanes);
     });
@@ -121,6 +126,8 @@ inline void SoftmaxOfRow(const float* x, int64_t count, bool log, float* y) {
   const float total =
       SumOfExp(x, count, shift, [=](int64_t i, Vec e, int lanes) ONWARD_LAMBDA_INLINE {
         StoreLanes(y + i, e, lanes);
+        __builtin_prefetch(x + count + i);
+        __builtin_prefetch(y + count + i, 1);
       });
   const Vec factor = Set(1.0f / total);
   ForVecs(count, [&](int64_t i, int, int lanes) ONWARD_LAMBDA_INLINE {
