@@ -1,4 +1,4 @@
-// What DeformConv reads of float32 images: each output of a tap reads a place between four
+// Places that DeformConv reads in float32 images: each output of a tap lies between four
 // elements.
 #pragma once
 
@@ -11,8 +11,8 @@ namespace onward::kernels::cpu {
 // One tap of a filter for `count` outputs.
 struct DeformTap {
   int32_t height = 0, width = 0;  // of an image
-  const float *rows = nullptr,
-              *columns = nullptr;                 // [count]: where the windows of the outputs begin
+  // [count]: where the windows of the outputs begin.
+  const float *rows = nullptr, *columns = nullptr;
   float row = 0, column = 0;                      // of the tap in a window
   const float *down = nullptr, *right = nullptr;  // [count]: learned offsets
   const float* mask = nullptr;                    // [count]: factors; null: 1

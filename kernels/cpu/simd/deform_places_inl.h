@@ -87,7 +87,7 @@ ONWARD_INLINE Vec LoadPairs(const float* image, const int32_t* at) {
 #endif
 }
 
-// What is not read may be infinite.
+// An element that is not read may be infinite.
 ONWARD_INLINE Vec Weighted(Vec pairs, Vec weights, Vec sum) {
   return Fma(Select(weights != Vec{}, pairs, Vec{}), weights, sum);
 }
