@@ -21,8 +21,9 @@ class Copy : public Kernel {
       ONWARD_RETURN_IF_ERROR(communicator_->WaitFor(stream));
     const TensorView& from = context.input(0);
     const auto kind = to_host_ ? cudaMemcpyDeviceToHost : cudaMemcpyHostToDevice;
-    const absl::Status status = ToStatus(cudaMemcpyAsync(
-        context.output(0).data, from.data, static_cast<size_t>(from.byte_size()), kind, HandleOf(stream)));
+    const absl::Status status =
+        ToStatus(cudaMemcpyAsync(context.output(0).data, from.data,
+                                 static_cast<size_t>(from.byte_size()), kind, HandleOf(stream)));
     // The host reads the result as soon as this step is over.
     return status.ok() && to_host_ ? ToStatus(cudaStreamSynchronize(HandleOf(stream))) : status;
   }
