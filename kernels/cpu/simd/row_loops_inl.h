@@ -101,7 +101,7 @@ ONWARD_INLINE float SumOfExp(const float* x, int64_t count, Vec shift, Put&& put
   return SumLanes((sum[0] + sum[1]) + (sum[2] + sum[3]));
 }
 
-inline void LogSumExpOfRow(const float* x, int64_t count, float* top, float* log_sum) {
+inline void OneLogSumExp(const float* x, int64_t count, float* top, float* log_sum) {
   const Vec shift = LargestOf(x, count);
   const float total = SumOfExp(x, count, shift, [](int64_t, Vec, int) ONWARD_LAMBDA_INLINE {});
   StoreLanes(top, shift, 1);
@@ -110,7 +110,7 @@ inline void LogSumExpOfRow(const float* x, int64_t count, float* top, float* log
 
 // Fetches the rows that follow while the exponentials of this one keep the processor busy: its own
 // prefetching ends with the page, which a row often is.
-inline void SoftmaxOfRow(const float* x, int64_t count, bool log, float* y) {
+inline void OneSoftmax(const float* x, int64_t count, bool log, float* y) {
   const Vec shift = LargestOf(x, count);
   if (log) {
     const float total = SumOfExp(x, count, shift, [=](int64_t i, Vec, int) ONWARD_LAMBDA_INLINE {
@@ -221,7 +221,7 @@ ONWARD_INLINE void ForShortRows(const float* x, int64_t rows, int64_t count, F&&
   }
 }
 
-inline void SoftmaxOfShortRows(const float* x, int64_t rows, int64_t count, bool log, float* y) {
+inline void ShortSoftmaxes(const float* x, int64_t rows, int64_t count, bool log, float* y) {
   const int lanes = static_cast<int>(count);
   ForShortRows(x, rows, count, [&](float* columns, int64_t begin, int64_t width) {
     SoftmaxColumns(columns, count, kSoftmaxColumns, width, log, columns);
@@ -236,8 +236,8 @@ inline void SoftmaxOfShortRows(const float* x, int64_t rows, int64_t count, bool
 
 // Short rows are computed as columns however many there are: a row has the same bits alone.
 inline void Softmax(const float* x, int64_t rows, int64_t count, bool log, float* y) {
-  if (count <= kLanes) return SoftmaxOfShortRows(x, rows, count, log, y);
-  for (int64_t r = 0; r < rows; ++r) SoftmaxOfRow(x + r * count, count, log, y + r * count);
+  if (count <= kLanes) return ShortSoftmaxes(x, rows, count, log, y);
+  for (int64_t r = 0; r < rows; ++r) OneSoftmax(x + r * count, count, log, y + r * count);
 }
 
 inline void LogSumExp(const float* x, int64_t rows, int64_t count, float* top, float* log_sum) {
@@ -246,7 +246,7 @@ inline void LogSumExp(const float* x, int64_t rows, int64_t count, float* top, f
       LogSumExpColumns(columns, count, kSoftmaxColumns, width, top + begin, log_sum + begin);
     });
   }
-  for (int64_t r = 0; r < rows; ++r) LogSumExpOfRow(x + r * count, count, top + r, log_sum + r);
+  for (int64_t r = 0; r < rows; ++r) OneLogSumExp(x + r * count, count, top + r, log_sum + r);
 }
 
 const RowLoops& Rows() {
