@@ -231,8 +231,10 @@ TEST_F(RanksTest, SummedLossesWeightsOfClassesAndAverages) {
 }
 
 TEST_F(RanksTest, LbfgsTakesTheSamePoints) {
-  const TrainConfig config = Config("steps: 6 accumulate: 2 optimizer { lbfgs { lr: 0.2 } }");
-  ExpectSame(Run(config, 2), Run(config, 1), 2e-4);
+  // After more iterations the losses are so small that sums in another order part the points.
+  const TrainConfig config =
+      Config("steps: 6 accumulate: 2 optimizer { lbfgs { lr: 0.2 max_iter: 5 } }");
+  ExpectSame(Run(config, 2), Run(config, 1));
 }
 
 TEST_F(RanksTest, RanksSkipAStepTogether) {
