@@ -1,6 +1,8 @@
 #include "onnx_io/expand_functions.h"
 
+#include <algorithm>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "graph/builder/formula_schema.h"
@@ -67,11 +69,34 @@ void TakeZeroKeys(onnx::FunctionProto& body) {
   }
 }
 
+// The standard's bodies of LayerNormalization and GroupNormalization take the variance as the mean
+// of squares less the square of the mean, which loses its digits where the mean is large: the
+// variance becomes the mean of the squared deviations, which the body has too.
+void SquareDeviations(onnx::FunctionProto& body) {
+  auto& nodes = *body.mutable_node();
+  const auto maker_of = [&](std::string_view output) {
+    return std::find_if(nodes.begin(), nodes.end(),
+                        [&](const onnx::NodeProto& node) { return node.output(0) == output; });
+  };
+  if (maker_of("SquareOfMean") == nodes.end()) return;
+  onnx::NodeProto& variance = *maker_of("Var");
+  variance.set_op_type("Identity");
+  variance.clear_input();
+  variance.add_input("MeanOfSquare");
+  for (std::string& input : *maker_of("Square")->mutable_input()) input = "Deviation";
+  // Makers stand before readers.
+  const auto square = maker_of("Square"), deviation = maker_of("Deviation");
+  std::rotate(square, deviation, deviation + 1);
+  nodes.erase(maker_of("SquareOfMean"));
+}
+
 // Replaces the node by its body, if it has one.
 absl::StatusOr<bool> ExpandNode(Graph& graph, NodeId id, GraphFrame& frame) {
   ONWARD_ASSIGN_OR_RETURN(std::optional<SchemaBody> body, BodyOf(graph, id));
   if (!body) return false;
   if (graph.node(id).Is("Attention")) TakeZeroKeys(body->function);
+  for (const char* op : {"LayerNormalization", "GroupNormalization"})
+    if (graph.node(id).Is(op)) SquareDeviations(body->function);
   const std::string where = graph.Describe(id);
   const std::vector<ValueId> inputs = graph.node(id).inputs;
   const std::vector<ValueId> outputs = graph.node(id).outputs;

@@ -66,6 +66,14 @@ constexpr Case kCases[] = {
      "g (float[N,2] x) => (float[N,2] y) <float[2] s = {1, 2}, float[2] b = {3, 4},"
      "float[2] m = {5, 6}, float[2] v = {7, 8}> {"
      "y = BatchNormalization<training_mode = 0>(x, s, b, m, v) }"},
+    {"LayerNormalizationOfALargeMean", 16,
+     "g (float[N,4] x) => (float[N,4] y) <float[4] s = {1, 2, 3, 4}, float offset = {300}> {"
+     "t = Add(x, offset) y = LayerNormalization(t, s) }"},
+    {"GroupNormalizationOfALargeMean", 17,
+     "g (float[N,4,16] x) => (float[N,4,16] y) <float[4] s = {1, 2, 3, 4}, float[4] b = {0, 1, 2, "
+     "3},"
+     "float offset = {60}> { t = Add(x, offset) y = GroupNormalization<num_groups = 2>(t, s, b) "
+     "}"},
     {"LayerNormalizationBecomesItsBody", 16,
      "g (float[N,4] x) => (float[N,4] y) <float[4] s = {1, 2, 3, 4}> {"
      "y = LayerNormalization(x, s) }"},
