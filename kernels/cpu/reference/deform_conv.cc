@@ -2,7 +2,6 @@
 // bilinearly and zero outside, times a mask.
 #include "kernels/bind/deform_conv.h"
 
-#include <cmath>
 #include <utility>
 
 #include "kernels/cpu/kernel_list.h"
@@ -47,81 +46,32 @@ class DeformConv : public Kernel {
 
  private:
   // Rows [p, p + depth) of the (channel, tap) matrix of a group for the output positions [column,
-  // column + columns). The channels that share offsets read the same places.
+  // column + columns).
   static void PackColumns(const RunContext& context, const DeformConvPlan& s, int64_t batch,
                           int64_t p, int64_t depth, int64_t column, int64_t columns, Acc* to) {
-    const int64_t image = batch / s.group, size = s.axes[0].input * s.axes[1].input,
-                  first = batch % s.group * (s.channels / s.group);
-    Places places;
-    for (int64_t tap = p; tap < p + std::min(depth, s.kernel_size); ++tap) {
-      int64_t found = -1;  // the group of offsets that `places` are of
-      for (int64_t q = tap; q < p + depth; q += s.kernel_size) {
-        const int64_t channel = first + q / s.kernel_size,
-                      offsets = channel / (s.channels / s.offset_group);
-        if (offsets != std::exchange(found, offsets)) {
-          FindPlaces(context, s, (image * s.offset_group + offsets) * s.kernel_size,
-                     q % s.kernel_size, column, columns, places);
-        }
-        const T* x = context.in<T>(0) + (image * s.channels + channel) * size;
-        for (int64_t j = 0; j < columns; ++j)
-          to[(q - p) * kTileColumns + j] = SampleAt(x, places[j]);
+    const WindowAxis &rows = s.axes[0], &cols = s.axes[1];
+    const int64_t image = batch / s.group, first = batch % s.group * (s.channels / s.group);
+    for (int64_t q = p; q < p + depth; ++q, to += kTileColumns) {
+      const int64_t channel = first + q / s.kernel_size, tap = q % s.kernel_size;
+      const int64_t offsets = image * s.offset_group + channel / (s.channels / s.offset_group);
+      const int64_t row = offsets * s.kernel_size + tap;
+      const T* x = context.in<T>(0) + (image * s.channels + channel) * rows.input * cols.input;
+      const T* down = context.in<T>(2) + 2 * row * s.positions;
+      const T* right = down + s.positions;
+      const T* mask = context.has_input(4) ? context.in<T>(4) + row * s.positions : nullptr;
+      const int64_t tap_row = tap / cols.kernel * rows.dilation;
+      const int64_t tap_column = tap % cols.kernel * cols.dilation;
+      for (int64_t j = 0; j < columns; ++j) {
+        const int64_t at = column + j;
+        const Acc sample = SampleImage<Acc>(
+            rows.input, cols.input,
+            static_cast<Acc>(rows.start(at / cols.output) + tap_row) + static_cast<Acc>(down[at]),
+            static_cast<Acc>(cols.start(at % cols.output) + tap_column) +
+                static_cast<Acc>(right[at]),
+            [&](int64_t i, int64_t k) { return static_cast<Acc>(x[i * cols.input + k]); });
+        to[j] = mask == nullptr ? sample : sample * static_cast<Acc>(mask[at]);
       }
     }
-  }
-
-  // Between which elements of an image one tap reads for one output; those outside are -1.
-  struct Place {
-    int64_t corners[4];
-    Acc down, right, mask;
-  };
-  using Places = Place[kTileColumns];
-
-  static void FindPlaces(const RunContext& context, const DeformConvPlan& s, int64_t first_row,
-                         int64_t tap, int64_t column, int64_t columns, Places& places) {
-    const WindowAxis &rows = s.axes[0], &cols = s.axes[1];
-    const int64_t row = first_row + tap;
-    const T* down = context.in<T>(2) + 2 * row * s.positions;
-    const T* right = down + s.positions;
-    const T* mask = context.has_input(4) ? context.in<T>(4) + row * s.positions : nullptr;
-    const int64_t tap_row = tap / cols.kernel * rows.dilation;
-    const int64_t tap_column = tap % cols.kernel * cols.dilation;
-    for (int64_t j = 0; j < columns; ++j) {
-      const int64_t position = column + j;
-      const Acc at_row = static_cast<Acc>(rows.start(position / cols.output) + tap_row) +
-                         static_cast<Acc>(down[position]);
-      const Acc at_column = static_cast<Acc>(cols.start(position % cols.output) + tap_column) +
-                            static_cast<Acc>(right[position]);
-      places[j] = PlaceOf(rows.input, cols.input, at_row, at_column);
-      places[j].mask = mask == nullptr ? Acc(1) : static_cast<Acc>(mask[position]);
-    }
-  }
-
-  static Place PlaceOf(int64_t height, int64_t width, Acc row, Acc column) {
-    Place place = {{-1, -1, -1, -1}, 0, 0, 1};
-    // Also rejects NaN.
-    if (!(row > -1 && row < static_cast<Acc>(height) && column > -1 &&
-          column < static_cast<Acc>(width)))
-      return place;
-    const auto top = static_cast<int64_t>(std::floor(row)),
-               left = static_cast<int64_t>(std::floor(column));
-    place.down = row - static_cast<Acc>(top), place.right = column - static_cast<Acc>(left);
-    for (int64_t corner = 0; corner < 4; ++corner) {
-      const int64_t r = top + corner / 2, c = left + corner % 2;
-      if (r >= 0 && r < height && c >= 0 && c < width) place.corners[corner] = r * width + c;
-    }
-    return place;
-  }
-
-  static Acc SampleAt(const T* image, const Place& place) {
-    Acc values[4];
-    for (int corner = 0; corner < 4; ++corner) {
-      const int64_t at = place.corners[corner];
-      values[corner] = at < 0 ? Acc(0) : static_cast<Acc>(image[at]);
-    }
-    const Acc left = 1 - place.right;
-    return ((1 - place.down) * (left * values[0] + place.right * values[1]) +
-            place.down * (left * values[2] + place.right * values[3])) *
-           place.mask;
   }
 
   DeformConvAttributes attributes_;
