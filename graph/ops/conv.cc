@@ -31,7 +31,7 @@ constexpr OpFacts kFacts[] = {
      .widening = kComputes,
      .multiply_adds = ConvTransposeAdds,
      .rows = FirstAxisRows},
-    {.op = "DeformConv", .autocast = kFull},
+    {.op = "DeformConv", .autocast = kFull, .widening = kComputes, .multiply_adds = ConvAdds},
     {.op = "FusedConv", .domain = kOnwardDomain, .autocast = kLower, .multiply_adds = ConvAdds},
     {.op = "FusedConv", .domain = kMicrosoftDomain, .autocast = kFull, .multiply_adds = ConvAdds},
     {.op = "PointwiseDepthwiseConv",
