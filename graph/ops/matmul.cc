@@ -9,8 +9,8 @@ using enum AutocastClass;
 using enum Widening;
 
 constexpr OpFacts kFacts[] = {
-    {.op = "Det", .autocast = kFull},
-    {.op = "Einsum", .autocast = kLower, .widening = kComputes},
+    {.op = "Det", .autocast = kFull, .rows = MatrixRows},
+    {.op = "Einsum", .autocast = kLower, .widening = kComputes, .rows = EinsumRows},
     {.op = "Gemm",
      .autocast = kLower,
      .widening = kComputes,

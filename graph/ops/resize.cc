@@ -8,9 +8,9 @@ using enum AutocastClass;
 using enum Widening;
 
 constexpr OpFacts kFacts[] = {
-    {.op = "AffineGrid", .autocast = kFull},
+    {.op = "AffineGrid", .autocast = kFull, .rows = FirstAxisRows},
     {.op = "CenterCropPad", .autocast = kFollow},
-    {.op = "GridSample", .autocast = kFull},
+    {.op = "GridSample", .autocast = kFull, .rows = FirstAxesRows},
     {.op = "ImageDecoder", .autocast = kFull},
     {.op = "Resize", .autocast = kFull, .widening = kMoves, .rows = FirstAxisRows},
     {.op = "Upsample", .autocast = kFull},

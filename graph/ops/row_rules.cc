@@ -16,14 +16,11 @@ const SymbolicDims* InputShape(const RowNode& at, size_t i) {
   return i < at.node.inputs.size() ? Shape(at, at.node.inputs[i]) : nullptr;
 }
 
-bool IsAlong(const RowNode& at, size_t i) {
-  return i < at.inputs.size() && at.inputs[i].kind == Kind::kAlong;
-}
 // Returns whether no input but `i` has rows along an axis.
 bool OnlyAlong(const RowNode& at, size_t i) {
   for (size_t each = 0; each < at.inputs.size(); ++each)
-    if (each != i && IsAlong(at, each)) return false;
-  return IsAlong(at, i);
+    if (each != i && at.is_along(each)) return false;
+  return at.is_along(i);
 }
 
 // Counted from 0.
@@ -66,7 +63,7 @@ bool BroadcastsTo(const RowNode& at, size_t i, int64_t from_end) {
 std::optional<int64_t> FromEnd(const RowNode& at, size_t count) {
   std::optional<int64_t> from_end;
   for (size_t i = 0; i < count; ++i) {
-    if (!IsAlong(at, i)) continue;
+    if (!at.is_along(i)) continue;
     const SymbolicDims* shape = InputShape(at, i);
     if (shape == nullptr) return std::nullopt;
     const int64_t own = static_cast<int64_t>(shape->size()) - at.inputs[i].axis;
@@ -75,7 +72,7 @@ std::optional<int64_t> FromEnd(const RowNode& at, size_t count) {
   }
   if (!from_end) return std::nullopt;
   for (size_t i = 0; i < count; ++i) {
-    if (!at.node.inputs[i].valid() || IsAlong(at, i)) continue;
+    if (!at.node.inputs[i].valid() || at.is_along(i)) continue;
     if (at.inputs[i].kind == Kind::kCount || !BroadcastsTo(at, i, *from_end)) return std::nullopt;
   }
   return from_end;
@@ -97,7 +94,7 @@ std::optional<Rows> ProductRows(const RowNode& at, size_t a, size_t b) {
   const auto from_end = [&](const SymbolicDims& shape, size_t i) {
     return static_cast<int64_t>(shape.size()) - at.inputs[i].axis;
   };
-  const bool is_left = IsAlong(at, a), is_right = IsAlong(at, b);
+  const bool is_left = at.is_along(a), is_right = at.is_along(b);
   if (is_left && is_right) {  // one product per row
     if (from_end(*left, a) != from_end(*right, b) || from_end(*left, a) < 3) return std::nullopt;
   } else if (is_left) {
@@ -122,7 +119,7 @@ std::optional<Rows> FirstAxisRows(const RowNode& at, size_t) {
 
 std::optional<Rows> FirstAxesRows(const RowNode& at, size_t) {
   for (size_t i = 0; i < at.inputs.size(); ++i)
-    if (IsAlong(at, i) && at.inputs[i].axis != 0) return std::nullopt;
+    if (at.is_along(i) && at.inputs[i].axis != 0) return std::nullopt;
   return Rows::Along(0);
 }
 
@@ -198,7 +195,7 @@ std::optional<Rows> ConcatRows(const RowNode& at, size_t) {
   if (!axis || *axis == at.inputs[0].axis) return std::nullopt;
   const bool index = at.inputs[0].kind == Kind::kPlace;
   for (size_t i = index ? 1 : 0; i < at.inputs.size(); ++i)
-    if (!IsAlong(at, i) || at.inputs[i].axis != at.inputs[0].axis) return std::nullopt;
+    if (!at.is_along(i) || at.inputs[i].axis != at.inputs[0].axis) return std::nullopt;
   if (!index) return at.inputs[0];
   const bool along_last = *axis + 1 == static_cast<int64_t>(InputShape(at, 0)->size());
   return along_last ? std::optional(Rows{Kind::kIndex, at.inputs[0].axis}) : std::nullopt;
@@ -256,11 +253,38 @@ std::optional<Rows> PadRows(const RowNode& at, size_t) {
   return at.inputs[0];
 }
 
-std::optional<Rows> TriluRows(const RowNode& at, size_t) {
+std::optional<Rows> MatrixRows(const RowNode& at, size_t) {
   const SymbolicDims* shape = InputShape(at, 0);
   if (!OnlyAlong(at, 0) || shape == nullptr) return std::nullopt;
   if (at.inputs[0].axis + 2 >= static_cast<int64_t>(shape->size())) return std::nullopt;
   return at.inputs[0];
+}
+
+std::optional<Rows> TileRows(const RowNode& at, size_t) {
+  const auto repeats = Constant(at, 1);
+  if (!OnlyAlong(at, 0) || !repeats) return std::nullopt;
+  const auto axis = static_cast<size_t>(at.inputs[0].axis);
+  if (axis >= repeats->size() || (*repeats)[axis] != 1) return std::nullopt;
+  return at.inputs[0];
+}
+
+// The last axis has the parts of complex numbers.
+std::optional<Rows> DftRows(const RowNode& at, size_t) {
+  const SymbolicDims* shape = InputShape(at, 0);
+  const bool told = at.node.inputs.size() > 2 && at.node.inputs[2].valid();
+  const auto given = told ? Constant(at, 2) : std::vector<int64_t>{-2};
+  if (!OnlyAlong(at, 0) || !given || given->size() != 1) return std::nullopt;
+  const auto axis = Normal(given->front(), shape);
+  const int64_t rows = at.inputs[0].axis;
+  if (!axis || rows == *axis || rows + 1 == static_cast<int64_t>(shape->size()))
+    return std::nullopt;
+  return at.inputs[0];
+}
+
+// Images, offsets and masks have rows, filters and their biases none.
+std::optional<Rows> DeformConvRows(const RowNode& at, size_t output) {
+  if (at.is_along(1) || at.is_along(3)) return std::nullopt;
+  return FirstAxesRows(at, output);
 }
 
 std::optional<Rows> MaxPoolRows(const RowNode& at, size_t output) {
@@ -276,7 +300,7 @@ std::optional<Rows> BatchNormalizationRows(const RowNode& at, size_t output) {
 // A mask of fewer axes has no rows: it is broadcast from the end.
 std::optional<Rows> AttentionRows(const RowNode& at, size_t output) {
   const SymbolicDims* mask = InputShape(at, 3);
-  if (IsAlong(at, 3) && (mask == nullptr || mask->size() != 4)) return std::nullopt;
+  if (at.is_along(3) && (mask == nullptr || mask->size() != 4)) return std::nullopt;
   return FirstAxesRows(at, output);
 }
 
@@ -315,18 +339,18 @@ std::optional<Rows> GatherNDRows(const RowNode& at, size_t) {
   const SymbolicDims* indices = InputShape(at, 1);
   if (indices == nullptr) return std::nullopt;
   const Rows &data = at.inputs[0], &index = at.inputs[1];
-  const bool of_rows = IsAlong(at, 0) && data.axis == 0;
+  const bool of_rows = at.is_along(0) && data.axis == 0;
   if (at.node.attributes.Int("batch_dims", 0) > 0)
-    return of_rows && IsAlong(at, 1) && index.axis == 0 ? std::optional(data) : std::nullopt;
+    return of_rows && at.is_along(1) && index.axis == 0 ? std::optional(data) : std::nullopt;
   const bool each =
-      (of_rows && index.kind == Kind::kIndex) || (data.kind == Kind::kNone && IsAlong(at, 1));
+      (of_rows && index.kind == Kind::kIndex) || (data.kind == Kind::kNone && at.is_along(1));
   if (!each || index.axis + 1 >= static_cast<int64_t>(indices->size())) return std::nullopt;
   return Rows::Along(index.axis);
 }
 
 std::optional<Rows> GatherElementsRows(const RowNode& at, size_t) {
   const auto axis = Normal(at.node.attributes.Int("axis", 0), InputShape(at, 0));
-  if (!axis || !IsAlong(at, 0) || !IsAlong(at, 1)) return std::nullopt;
+  if (!axis || !at.is_along(0) || !at.is_along(1)) return std::nullopt;
   if (at.inputs[0].axis != at.inputs[1].axis || *axis == at.inputs[0].axis) return std::nullopt;
   return at.inputs[0];
 }
@@ -348,16 +372,16 @@ std::optional<Rows> GemmRows(const RowNode& at, size_t) {
   const bool left_turned = at.node.attributes.Int("transA", 0) != 0;
   const bool right_turned = at.node.attributes.Int("transB", 0) != 0;
   std::optional<Rows> rows;
-  if (IsAlong(at, 0) && !IsAlong(at, 1)) {
+  if (at.is_along(0) && !at.is_along(1)) {
     if (at.inputs[0].axis == (left_turned ? 1 : 0)) rows = Rows::Along(0);
-  } else if (IsAlong(at, 1) && !IsAlong(at, 0)) {
+  } else if (at.is_along(1) && !at.is_along(0)) {
     if (at.inputs[1].axis == (right_turned ? 0 : 1)) rows = Rows::Along(1);
   }
   if (!rows || at.inputs.size() < 3 || !at.node.inputs[2].valid()) return rows;
   const int64_t from_end = 2 - rows->axis;
   const SymbolicDims* added = InputShape(at, 2);
   if (added == nullptr || at.inputs[2].kind == Kind::kCount) return std::nullopt;
-  const bool fits = IsAlong(at, 2)
+  const bool fits = at.is_along(2)
                         ? static_cast<int64_t>(added->size()) - at.inputs[2].axis == from_end
                         : BroadcastsTo(at, 2, from_end);
   return fits ? rows : std::nullopt;
@@ -368,7 +392,7 @@ std::optional<Rows> RecurrentRows(const RowNode& at, size_t output) {
   const bool first = at.node.attributes.Int("layout", 0) != 0;
   for (size_t i = 0; i < at.inputs.size(); ++i) {
     if (at.inputs[i].kind == Kind::kCount) return std::nullopt;
-    if (!IsAlong(at, i)) continue;
+    if (!at.is_along(i)) continue;
     const bool lengths = i == 4;
     const bool has_rows = i == 0 || i == 4 || i == 5 || i == 6;
     if (!has_rows || at.inputs[i].axis != (first || lengths ? 0 : 1)) return std::nullopt;

@@ -34,6 +34,11 @@ struct RowNode {
   const Node& node;
   absl::Span<const Rows> inputs;  // kNone for those that are omitted
   const Dim& batch;               // the number of rows
+
+  // Returns whether input i has rows along an axis.
+  bool is_along(size_t i) const {
+    return i < inputs.size() && inputs[i].kind == Rows::Kind::kAlong;
+  }
 };
 
 // The rows of the node's output; nullopt where rows may influence each other. The caller compares
@@ -57,7 +62,11 @@ std::optional<Rows> ConcatRows(const RowNode& at, size_t output);
 std::optional<Rows> SliceRows(const RowNode& at, size_t output);
 std::optional<Rows> SplitRows(const RowNode& at, size_t output);
 std::optional<Rows> PadRows(const RowNode& at, size_t output);
-std::optional<Rows> TriluRows(const RowNode& at, size_t output);
+std::optional<Rows> MatrixRows(const RowNode& at, size_t output);  // each matrix by itself
+std::optional<Rows> TileRows(const RowNode& at, size_t output);
+std::optional<Rows> DftRows(const RowNode& at, size_t output);
+std::optional<Rows> EinsumRows(const RowNode& at, size_t output);
+std::optional<Rows> DeformConvRows(const RowNode& at, size_t output);
 std::optional<Rows> MaxPoolRows(const RowNode& at, size_t output);  // indices count all rows
 std::optional<Rows> BatchNormalizationRows(const RowNode& at, size_t output);
 std::optional<Rows> AttentionRows(const RowNode& at, size_t output);

@@ -7,9 +7,12 @@ namespace {
 using enum AutocastClass;
 
 constexpr OpFacts kFacts[] = {
-    {.op = "BlackmanWindow", .autocast = kFull},  {.op = "DFT", .autocast = kFull},
-    {.op = "HammingWindow", .autocast = kFull},   {.op = "HannWindow", .autocast = kFull},
-    {.op = "MelWeightMatrix", .autocast = kFull}, {.op = "STFT", .autocast = kFull},
+    {.op = "BlackmanWindow", .autocast = kFull},
+    {.op = "DFT", .autocast = kFull, .rows = DftRows},
+    {.op = "HammingWindow", .autocast = kFull},
+    {.op = "HannWindow", .autocast = kFull},
+    {.op = "MelWeightMatrix", .autocast = kFull},
+    {.op = "STFT", .autocast = kFull, .rows = FirstAxisRows},
 };
 
 }  // namespace

@@ -130,6 +130,54 @@ TEST(IndependentRows, LookUpsByTheRowsOwnNumber) {
       "[Add");
 }
 
+TEST(IndependentRows, ImagesAndSignals) {
+  ExpectIndependent(
+      "g (float[n, 2, 5, 5] x, float[n, 4, 3, 2] at) => (float[n, 2, 4, 3] y)"
+      "{ y = GridSample(x, at) }");
+  ExpectIndependent(
+      "g (float[n, 2, 3] theta, float[n, 2, 5, 5] x) => (float[n, 2, 5, 5] y)"
+      "{ s = Shape(x) at = AffineGrid(theta, s) y = GridSample(x, at) }");
+  ExpectIndependent(
+      "g (float[n, 2, 5, 5] x, float[n, 2, 5, 5] o, float[n, 1, 5, 5] m) => (float[n, 3, 5, 5] y)"
+      "<float[3, 2, 1, 1] w, float[3] b> { y = DeformConv(x, w, o, b, m) }");
+  ExpectIndependent(
+      "g (float[n, 8, 2] x) => (float[n, 8, 2] y) <int64 none = {8}, int64 axis = {-2}>"
+      "{ y = DFT(x, none, axis) }");
+  ExpectDependent(
+      "g (float[n, 8, 2] x) => (float[n, 8, 2] y) <int64 axis = {0}> { y = DFT(x, , axis) }",
+      "[DFT");
+  ExpectIndependent("g (float[n, 4, 3, 3] x) => (float[n, 4] y) { y = Det(x) }");
+  ExpectDependent("g (float[n, 3] x, float[n, 3] z) => (float y) { y = Det(x) }", "[Det");
+}
+
+TEST(IndependentRows, FollowEquations) {
+  const auto einsum = [](const char* equation, const char* second, const char* y) {
+    return absl::StrCat("g (float[n, 4, 8] x, float[", second, "] z) => (float[", y,
+                        "] y) { y = Einsum <equation = \"", equation, "\"> (x, z) }");
+  };
+  ExpectIndependent(einsum("bqd,bkd->bqk", "n, 5, 8", "n, 4, 5"));
+  ExpectIndependent(einsum("...qd,...kd", "n, 5, 8", "n, 4, 5"));
+  ExpectDependent(einsum("bqd,ckd->bqk", "n, 5, 8", "n, 4, 5"), "[Einsum");  // sums over all rows
+  ExpectDependent(einsum("bqd,bkd->qk", "n, 5, 8", "4, 5"), "[Einsum");
+  ExpectDependent(einsum("bqd,bkd->qbk", "n, 5, 8", "4, n, 5"), "output 'y'");
+  ExpectIndependent(
+      "g (float[n, 4] x) => (float[n, 3] y) <float[4, 3] w>"
+      "{ y = Einsum <equation = \"bi,ij->bj\"> (x, w) }");
+  ExpectIndependent(
+      "g (float[n, 4] x) => (float[n, 4] y) <float[1, 4] w>"
+      "{ y = Einsum <equation = \"bi,bi->bi\"> (x, w) }");
+  ExpectDependent("g (float[n, n] x) => (float[n] y) { y = Einsum <equation = \"bb->b\"> (x) }",
+                  "[Einsum");
+}
+
+TEST(IndependentRows, CopiesOfOtherAxes) {
+  ExpectIndependent(
+      "g (float[n, 2] x) => (float[n, 6] y) <int64[2] times = {1, 3}> { y = Tile(x, times) }");
+  ExpectDependent(
+      "g (float[n, 2] x) => (float[m, 2] y) <int64[2] times = {2, 1}> { y = Tile(x, times) }",
+      "[Tile");
+}
+
 // What no output needs may be mixed.
 TEST(IndependentRows, MixedValuesCountWhereTheyAreUsed) {
   ExpectIndependent(
