@@ -4,17 +4,28 @@
 #include <vector>
 
 namespace onward {
+
+const SymbolicDims* RowNode::shape(size_t i) const {
+  if (i >= node.inputs.size() || !node.inputs[i].valid()) return nullptr;
+  const Type& type = graph.type(node.inputs[i]);
+  return type.shape ? &*type.shape : nullptr;
+}
+
+const SymbolicDims* RowNode::output_shape() const {
+  const Type& type = graph.type(node.outputs[0]);
+  return type.shape ? &*type.shape : nullptr;
+}
+
+bool RowNode::broadcasts_to(size_t i, int64_t from_end) const {
+  const SymbolicDims* dims = shape(i);
+  if (dims == nullptr) return false;
+  const int64_t axis = static_cast<int64_t>(dims->size()) - from_end;
+  return axis < 0 || (*dims)[static_cast<size_t>(axis)] == Dim(1);
+}
+
 namespace {
 
 using Kind = Rows::Kind;
-
-const SymbolicDims* Shape(const RowNode& at, ValueId id) {
-  if (!id.valid() || !at.graph.type(id).shape) return nullptr;
-  return &*at.graph.type(id).shape;
-}
-const SymbolicDims* InputShape(const RowNode& at, size_t i) {
-  return i < at.node.inputs.size() ? Shape(at, at.node.inputs[i]) : nullptr;
-}
 
 // Returns whether no input but `i` has rows along an axis.
 bool OnlyAlong(const RowNode& at, size_t i) {
@@ -47,16 +58,7 @@ std::optional<int64_t> AxisOf(const RowNode& at) {
     if (!constant || constant->size() != 1) return std::nullopt;
     axis = constant->front();
   }
-  return Normal(axis, InputShape(at, 0));
-}
-
-// Returns whether the operand is the same for all rows where another one has them at `from_end`
-// axes from the end.
-bool BroadcastsTo(const RowNode& at, size_t i, int64_t from_end) {
-  const SymbolicDims* shape = InputShape(at, i);
-  if (shape == nullptr) return false;
-  const int64_t axis = static_cast<int64_t>(shape->size()) - from_end;
-  return axis < 0 || (*shape)[static_cast<size_t>(axis)] == Dim(1);
+  return Normal(axis, at.shape(0));
 }
 
 // Operands [0, count) broadcast against each other: how far the rows lie from the end.
@@ -64,7 +66,7 @@ std::optional<int64_t> FromEnd(const RowNode& at, size_t count) {
   std::optional<int64_t> from_end;
   for (size_t i = 0; i < count; ++i) {
     if (!at.is_along(i)) continue;
-    const SymbolicDims* shape = InputShape(at, i);
+    const SymbolicDims* shape = at.shape(i);
     if (shape == nullptr) return std::nullopt;
     const int64_t own = static_cast<int64_t>(shape->size()) - at.inputs[i].axis;
     if (from_end && *from_end != own) return std::nullopt;
@@ -73,41 +75,15 @@ std::optional<int64_t> FromEnd(const RowNode& at, size_t count) {
   if (!from_end) return std::nullopt;
   for (size_t i = 0; i < count; ++i) {
     if (!at.node.inputs[i].valid() || at.is_along(i)) continue;
-    if (at.inputs[i].kind == Kind::kCount || !BroadcastsTo(at, i, *from_end)) return std::nullopt;
+    if (at.inputs[i].kind == Kind::kCount || !at.broadcasts_to(i, *from_end)) return std::nullopt;
   }
   return from_end;
 }
 
 std::optional<Rows> AtFromEnd(const RowNode& at, std::optional<int64_t> from_end) {
-  const SymbolicDims* shape = Shape(at, at.node.outputs[0]);
+  const SymbolicDims* shape = at.output_shape();
   if (!from_end || shape == nullptr) return std::nullopt;
   return Rows::Along(static_cast<int64_t>(shape->size()) - *from_end);
-}
-
-// The product of operands `a` and `b`, whose last two axes are of matrices.
-std::optional<Rows> ProductRows(const RowNode& at, size_t a, size_t b) {
-  const SymbolicDims* left = InputShape(at, a);
-  const SymbolicDims* right = InputShape(at, b);
-  const SymbolicDims* result = Shape(at, at.node.outputs[0]);
-  if (left == nullptr || right == nullptr || result == nullptr) return std::nullopt;
-  if (left->size() < 2 || right->size() < 2) return std::nullopt;
-  const auto from_end = [&](const SymbolicDims& shape, size_t i) {
-    return static_cast<int64_t>(shape.size()) - at.inputs[i].axis;
-  };
-  const bool is_left = at.is_along(a), is_right = at.is_along(b);
-  if (is_left && is_right) {  // one product per row
-    if (from_end(*left, a) != from_end(*right, b) || from_end(*left, a) < 3) return std::nullopt;
-  } else if (is_left) {
-    if (from_end(*left, a) == 1) return std::nullopt;  // summed over
-    if (from_end(*left, a) > 2 && !BroadcastsTo(at, b, from_end(*left, a))) return std::nullopt;
-  } else if (is_right) {
-    if (from_end(*right, b) == 2) return std::nullopt;
-    if (from_end(*right, b) > 2 && !BroadcastsTo(at, a, from_end(*right, b))) return std::nullopt;
-  } else {
-    return std::nullopt;
-  }
-  const int64_t end = is_left ? from_end(*left, a) : from_end(*right, b);
-  return Rows::Along(static_cast<int64_t>(result->size()) - end);
 }
 
 }  // namespace
@@ -140,7 +116,7 @@ std::optional<Rows> FromAxisRows(const RowNode& at, size_t) {
 }
 
 std::optional<Rows> ReduceRows(const RowNode& at, size_t) {
-  const SymbolicDims* shape = InputShape(at, 0);
+  const SymbolicDims* shape = at.shape(0);
   if (!OnlyAlong(at, 0) || shape == nullptr) return std::nullopt;
   const bool given = at.node.inputs.size() > 1 && at.node.inputs[1].valid();
   const auto axes = given ? Constant(at, 1) : at.node.attributes.Ints("axes");
@@ -159,7 +135,7 @@ std::optional<Rows> ReduceRows(const RowNode& at, size_t) {
 }
 
 std::optional<Rows> ArgReduceRows(const RowNode& at, size_t) {
-  const auto axis = Normal(at.node.attributes.Int("axis", 0), InputShape(at, 0));
+  const auto axis = Normal(at.node.attributes.Int("axis", 0), at.shape(0));
   if (!OnlyAlong(at, 0) || !axis || *axis == at.inputs[0].axis) return std::nullopt;
   const bool keeps = at.node.attributes.Int("keepdims", 1) != 0;
   return Rows::Along(at.inputs[0].axis - (!keeps && *axis < at.inputs[0].axis ? 1 : 0));
@@ -167,8 +143,8 @@ std::optional<Rows> ArgReduceRows(const RowNode& at, size_t) {
 
 // The parts of rows stay where as many elements are before an axis as before.
 std::optional<Rows> ReshapeRows(const RowNode& at, size_t) {
-  const SymbolicDims* from = InputShape(at, 0);
-  const SymbolicDims* to = Shape(at, at.node.outputs[0]);
+  const SymbolicDims* from = at.shape(0);
+  const SymbolicDims* to = at.output_shape();
   if (!OnlyAlong(at, 0) || from == nullptr || to == nullptr) return std::nullopt;
   const Dim before = DimProduct(*from, 0, static_cast<size_t>(at.inputs[0].axis));
   if (before.unknown()) return std::nullopt;
@@ -179,7 +155,7 @@ std::optional<Rows> ReshapeRows(const RowNode& at, size_t) {
 }
 
 std::optional<Rows> TransposeRows(const RowNode& at, size_t) {
-  const SymbolicDims* shape = InputShape(at, 0);
+  const SymbolicDims* shape = at.shape(0);
   if (shape == nullptr) return std::nullopt;
   const int64_t rank = static_cast<int64_t>(shape->size()), axis = at.inputs[0].axis;
   const std::vector<int64_t> perm = at.node.attributes.Ints("perm");
@@ -197,7 +173,7 @@ std::optional<Rows> ConcatRows(const RowNode& at, size_t) {
   for (size_t i = index ? 1 : 0; i < at.inputs.size(); ++i)
     if (!at.is_along(i) || at.inputs[i].axis != at.inputs[0].axis) return std::nullopt;
   if (!index) return at.inputs[0];
-  const bool along_last = *axis + 1 == static_cast<int64_t>(InputShape(at, 0)->size());
+  const bool along_last = *axis + 1 == static_cast<int64_t>(at.shape(0)->size());
   return along_last ? std::optional(Rows{Kind::kIndex, at.inputs[0].axis}) : std::nullopt;
 }
 
@@ -205,17 +181,17 @@ std::optional<Rows> ConcatRows(const RowNode& at, size_t) {
 bool KeepsSize(const RowNode& at, int64_t axis) {
   const Type& out = at.graph.type(at.node.outputs[0]);
   const auto place = static_cast<size_t>(axis);
-  const SymbolicDims* shape = InputShape(at, 0);
+  const SymbolicDims* shape = at.shape(0);
   return out.is_tensor() && out.shape && place < out.shape->size() && place < shape->size() &&
          (*out.shape)[place].SameAs((*shape)[place]);
 }
 
 std::optional<Rows> SliceRows(const RowNode& at, size_t) {
-  const SymbolicDims* shape = InputShape(at, 0);
+  const SymbolicDims* shape = at.shape(0);
   if (!OnlyAlong(at, 0) || shape == nullptr) return std::nullopt;
   for (size_t i = 1; i < at.inputs.size(); ++i)
     if (at.inputs[i].kind != Kind::kNone) return std::nullopt;
-  const SymbolicDims* starts = InputShape(at, 1);
+  const SymbolicDims* starts = at.shape(1);
   if (starts == nullptr || starts->size() != 1 || !starts->front().known()) return std::nullopt;
   const bool given = at.node.inputs.size() > 3 && at.node.inputs[3].valid();
   const auto axes = Constant(at, 3), steps = Constant(at, 4);
@@ -233,13 +209,13 @@ std::optional<Rows> SliceRows(const RowNode& at, size_t) {
 }
 
 std::optional<Rows> SplitRows(const RowNode& at, size_t) {
-  const auto axis = Normal(at.node.attributes.Int("axis", 0), InputShape(at, 0));
+  const auto axis = Normal(at.node.attributes.Int("axis", 0), at.shape(0));
   if (!OnlyAlong(at, 0) || !axis || *axis == at.inputs[0].axis) return std::nullopt;
   return at.inputs[0];
 }
 
 std::optional<Rows> PadRows(const RowNode& at, size_t) {
-  const SymbolicDims* shape = InputShape(at, 0);
+  const SymbolicDims* shape = at.shape(0);
   const auto pads = Constant(at, 1);
   if (!OnlyAlong(at, 0) || shape == nullptr || !pads) return std::nullopt;
   const bool given = at.node.inputs.size() > 3 && at.node.inputs[3].valid();
@@ -254,7 +230,7 @@ std::optional<Rows> PadRows(const RowNode& at, size_t) {
 }
 
 std::optional<Rows> MatrixRows(const RowNode& at, size_t) {
-  const SymbolicDims* shape = InputShape(at, 0);
+  const SymbolicDims* shape = at.shape(0);
   if (!OnlyAlong(at, 0) || shape == nullptr) return std::nullopt;
   if (at.inputs[0].axis + 2 >= static_cast<int64_t>(shape->size())) return std::nullopt;
   return at.inputs[0];
@@ -270,7 +246,7 @@ std::optional<Rows> TileRows(const RowNode& at, size_t) {
 
 // The last axis has the parts of complex numbers.
 std::optional<Rows> DftRows(const RowNode& at, size_t) {
-  const SymbolicDims* shape = InputShape(at, 0);
+  const SymbolicDims* shape = at.shape(0);
   const bool told = at.node.inputs.size() > 2 && at.node.inputs[2].valid();
   const auto given = told ? Constant(at, 2) : std::vector<int64_t>{-2};
   if (!OnlyAlong(at, 0) || !given || given->size() != 1) return std::nullopt;
@@ -299,7 +275,7 @@ std::optional<Rows> BatchNormalizationRows(const RowNode& at, size_t output) {
 
 // A mask of fewer axes has no rows: it is broadcast from the end.
 std::optional<Rows> AttentionRows(const RowNode& at, size_t output) {
-  const SymbolicDims* mask = InputShape(at, 3);
+  const SymbolicDims* mask = at.shape(3);
   if (at.is_along(3) && (mask == nullptr || mask->size() != 4)) return std::nullopt;
   return FirstAxesRows(at, output);
 }
@@ -312,20 +288,20 @@ std::optional<Rows> DropoutRows(const RowNode& at, size_t) {
 }
 
 std::optional<Rows> QuantizeRows(const RowNode& at, size_t output) {
-  const SymbolicDims* scale = InputShape(at, 1);
+  const SymbolicDims* scale = at.shape(1);
   if (scale == nullptr || !OnlyAlong(at, 0)) return std::nullopt;
   return scale->empty() ? std::optional(at.inputs[0]) : FirstAxisRows(at, output);
 }
 
 std::optional<Rows> ExpandRows(const RowNode& at, size_t) {
-  const SymbolicDims* shape = InputShape(at, 0);
+  const SymbolicDims* shape = at.shape(0);
   if (!OnlyAlong(at, 0) || shape == nullptr) return std::nullopt;
   return AtFromEnd(at, static_cast<int64_t>(shape->size()) - at.inputs[0].axis);
 }
 
 std::optional<Rows> GatherRows(const RowNode& at, size_t) {
-  const SymbolicDims* data = InputShape(at, 0);
-  const SymbolicDims* indices = InputShape(at, 1);
+  const SymbolicDims* data = at.shape(0);
+  const SymbolicDims* indices = at.shape(1);
   const auto axis = Normal(at.node.attributes.Int("axis", 0), data);
   if (!axis || indices == nullptr) return std::nullopt;
   if (OnlyAlong(at, 1) && at.inputs[0].kind == Kind::kNone)
@@ -336,7 +312,7 @@ std::optional<Rows> GatherRows(const RowNode& at, size_t) {
 }
 
 std::optional<Rows> GatherNDRows(const RowNode& at, size_t) {
-  const SymbolicDims* indices = InputShape(at, 1);
+  const SymbolicDims* indices = at.shape(1);
   if (indices == nullptr) return std::nullopt;
   const Rows &data = at.inputs[0], &index = at.inputs[1];
   const bool of_rows = at.is_along(0) && data.axis == 0;
@@ -349,42 +325,10 @@ std::optional<Rows> GatherNDRows(const RowNode& at, size_t) {
 }
 
 std::optional<Rows> GatherElementsRows(const RowNode& at, size_t) {
-  const auto axis = Normal(at.node.attributes.Int("axis", 0), InputShape(at, 0));
+  const auto axis = Normal(at.node.attributes.Int("axis", 0), at.shape(0));
   if (!axis || !at.is_along(0) || !at.is_along(1)) return std::nullopt;
   if (at.inputs[0].axis != at.inputs[1].axis || *axis == at.inputs[0].axis) return std::nullopt;
   return at.inputs[0];
-}
-
-std::optional<Rows> MatMulRows(const RowNode& at, size_t) {
-  for (size_t i = 2; i < at.inputs.size(); ++i)
-    if (at.inputs[i].kind != Kind::kNone) return std::nullopt;
-  return ProductRows(at, 0, 1);
-}
-
-// Scales and zero points stand behind each operand.
-std::optional<Rows> QuantizedMatMulRows(const RowNode& at, size_t) {
-  for (size_t i = 0; i < at.inputs.size(); ++i)
-    if (i != 0 && i != 3 && at.inputs[i].kind != Kind::kNone) return std::nullopt;
-  return ProductRows(at, 0, 3);
-}
-
-std::optional<Rows> GemmRows(const RowNode& at, size_t) {
-  const bool left_turned = at.node.attributes.Int("transA", 0) != 0;
-  const bool right_turned = at.node.attributes.Int("transB", 0) != 0;
-  std::optional<Rows> rows;
-  if (at.is_along(0) && !at.is_along(1)) {
-    if (at.inputs[0].axis == (left_turned ? 1 : 0)) rows = Rows::Along(0);
-  } else if (at.is_along(1) && !at.is_along(0)) {
-    if (at.inputs[1].axis == (right_turned ? 0 : 1)) rows = Rows::Along(1);
-  }
-  if (!rows || at.inputs.size() < 3 || !at.node.inputs[2].valid()) return rows;
-  const int64_t from_end = 2 - rows->axis;
-  const SymbolicDims* added = InputShape(at, 2);
-  if (added == nullptr || at.inputs[2].kind == Kind::kCount) return std::nullopt;
-  const bool fits = at.is_along(2)
-                        ? static_cast<int64_t>(added->size()) - at.inputs[2].axis == from_end
-                        : BroadcastsTo(at, 2, from_end);
-  return fits ? rows : std::nullopt;
 }
 
 // X, initial states and lengths have rows; with layout 0 axis 0 of X is time.

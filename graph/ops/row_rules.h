@@ -39,6 +39,12 @@ struct RowNode {
   bool is_along(size_t i) const {
     return i < inputs.size() && inputs[i].kind == Rows::Kind::kAlong;
   }
+  // Null where it is omitted or its rank is not known.
+  const SymbolicDims* shape(size_t i) const;
+  const SymbolicDims* output_shape() const;  // of the first output
+  // Returns whether input i is the same for all rows where another one has them at `from_end` axes
+  // from the end.
+  bool broadcasts_to(size_t i, int64_t from_end) const;
 };
 
 // The rows of the node's output; nullopt where rows may influence each other. The caller compares

@@ -168,6 +168,11 @@ TEST(IndependentRows, FollowEquations) {
       "{ y = Einsum <equation = \"bi,bi->bi\"> (x, w) }");
   ExpectDependent("g (float[n, n] x) => (float[n] y) { y = Einsum <equation = \"bb->b\"> (x) }",
                   "[Einsum");
+  // The number of rows is in the result.
+  ExpectDependent(
+      "g (float[n, 4] x) => (float[n, 4] y) { s = Shape <start = 0, end = 1> (x)"
+      "f = Cast <to = 1> (s) y = Einsum <equation = \"bi,j->bi\"> (x, f) }",
+      "[Einsum");
 }
 
 TEST(IndependentRows, CopiesOfOtherAxes) {
