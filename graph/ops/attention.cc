@@ -10,7 +10,7 @@ using enum Widening;
 
 constexpr OpFacts kFacts[] = {
     {.op = "Attention", .autocast = kLower, .widening = kComputes, .rows = AttentionRows},
-    {.op = "LinearAttention", .autocast = kLower},
+    {.op = "LinearAttention", .autocast = kLower, .rows = FirstAxesRows},
     {.op = "RotaryEmbedding", .autocast = kFollow, .widening = kComputes, .rows = FirstAxesRows},
     {.op = "TensorScatter", .autocast = kFollow},
     {.op = "Attention", .domain = kMicrosoftDomain, .autocast = kFull, .widening = kComputes},

@@ -30,7 +30,7 @@ constexpr OpFacts kFacts[] = {
     {.op = "Pow", .autocast = kFull, .widening = kComputes, .rows = ElementwiseRows},
     {.op = "Sub", .autocast = kFollow, .widening = kComputes, .rows = ElementwiseRows},
     {.op = "Sum", .autocast = kFollow, .widening = kComputes, .rows = ElementwiseRows},
-    {.op = "SwiGLU", .autocast = kFollow, .widening = kComputes},
+    {.op = "SwiGLU", .autocast = kFollow, .widening = kComputes, .rows = ElementwiseRows},
     {.op = "Where", .autocast = kFollow, .widening = kMoves, .rows = ElementwiseRows},
     {.op = "Xor", .autocast = kFollow, .rows = ElementwiseRows},
 };

@@ -9,7 +9,7 @@ using enum AutocastClass;
 using enum Widening;
 
 constexpr OpFacts kFacts[] = {
-    {.op = "CausalConvWithState", .autocast = kLower},
+    {.op = "CausalConvWithState", .autocast = kLower, .rows = CausalConvRows},
     {.op = "ChannelsLastFusedConv",
      .domain = kOnwardDomain,
      .autocast = kFollow,

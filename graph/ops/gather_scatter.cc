@@ -15,7 +15,7 @@ constexpr OpFacts kFacts[] = {
     {.op = "GatherND", .autocast = kFollow, .widening = kMoves, .rows = GatherNDRows},
     {.op = "NonMaxSuppression", .autocast = kFollow},
     {.op = "NonZero", .autocast = kFollow},
-    {.op = "OneHot", .autocast = kFollow},
+    {.op = "OneHot", .autocast = kFollow, .rows = OneHotRows},
     {.op = "Scatter", .autocast = kFollow},
     {.op = "ScatterElements", .autocast = kFollow, .widening = kMoves},
     {.op = "ScatterND", .autocast = kFollow, .widening = kMoves},

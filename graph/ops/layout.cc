@@ -21,7 +21,7 @@ constexpr OpFacts kFacts[] = {
      .rows = ElementwiseRows},
     {.op = "Pad", .autocast = kFollow, .widening = kMoves, .rows = PadRows},
     {.op = "Reshape", .autocast = kFollow, .widening = kMoves, .view = true, .rows = ReshapeRows},
-    {.op = "ReverseSequence", .autocast = kFollow},
+    {.op = "ReverseSequence", .autocast = kFollow, .rows = ReverseSequenceRows},
     {.op = "Slice", .autocast = kFollow, .widening = kMoves, .rows = SliceRows},
     {.op = "SpaceToDepth", .autocast = kFollow, .widening = kMoves, .rows = FirstAxisRows},
     {.op = "Split", .autocast = kFollow, .widening = kMoves, .rows = SplitRows},

@@ -263,6 +263,30 @@ std::optional<Rows> DeformConvRows(const RowNode& at, size_t output) {
   return FirstAxesRows(at, output);
 }
 
+// The sequence and the carried state have rows.
+std::optional<Rows> CausalConvRows(const RowNode& at, size_t output) {
+  if (at.is_along(1) || at.is_along(2)) return std::nullopt;
+  return FirstAxesRows(at, output);
+}
+
+std::optional<Rows> OneHotRows(const RowNode& at, size_t) {
+  const SymbolicDims* indices = at.shape(0);
+  if (indices == nullptr || !OnlyAlong(at, 0)) return std::nullopt;
+  int64_t axis = at.node.attributes.Int("axis", -1);
+  if (axis < 0) axis += static_cast<int64_t>(indices->size()) + 1;
+  const int64_t rows = at.inputs[0].axis;
+  return Rows::Along(axis <= rows ? rows + 1 : rows);
+}
+
+// Lengths are of the batch axis.
+std::optional<Rows> ReverseSequenceRows(const RowNode& at, size_t) {
+  const auto batch = Normal(at.node.attributes.Int("batch_axis", 1), at.shape(0));
+  const auto time = Normal(at.node.attributes.Int("time_axis", 0), at.shape(0));
+  if (!batch || !time || !at.is_along(0) || at.inputs[0].axis == *time) return std::nullopt;
+  if (at.is_along(1) != (at.inputs[0].axis == *batch)) return std::nullopt;
+  return at.inputs[0];
+}
+
 std::optional<Rows> MaxPoolRows(const RowNode& at, size_t output) {
   if (output > 0) return std::nullopt;
   return FirstAxisRows(at, output);

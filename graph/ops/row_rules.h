@@ -73,6 +73,9 @@ std::optional<Rows> TileRows(const RowNode& at, size_t output);
 std::optional<Rows> DftRows(const RowNode& at, size_t output);
 std::optional<Rows> EinsumRows(const RowNode& at, size_t output);
 std::optional<Rows> DeformConvRows(const RowNode& at, size_t output);
+std::optional<Rows> CausalConvRows(const RowNode& at, size_t output);
+std::optional<Rows> OneHotRows(const RowNode& at, size_t output);
+std::optional<Rows> ReverseSequenceRows(const RowNode& at, size_t output);
 std::optional<Rows> MaxPoolRows(const RowNode& at, size_t output);  // indices count all rows
 std::optional<Rows> BatchNormalizationRows(const RowNode& at, size_t output);
 std::optional<Rows> AttentionRows(const RowNode& at, size_t output);

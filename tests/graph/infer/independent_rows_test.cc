@@ -175,6 +175,38 @@ TEST(IndependentRows, FollowEquations) {
       "[Einsum");
 }
 
+TEST(IndependentRows, SequencesAndTheirStates) {
+  ExpectIndependent(
+      "g (float[n, 4, 6] q, float[n, 4, 6] k, float[n, 4, 6] v, float[n, 2, 3, 3] s)"
+      "=> (float[n, 4, 6] y, float[n, 2, 3, 3] t)"
+      "{ y, t = LinearAttention <q_num_heads = 2, kv_num_heads = 2, update_rule = \"linear\">"
+      "(q, k, v, s) }");
+  ExpectIndependent(
+      "g (float[n, 3, 5] x, float[n, 3, 2] s) => (float[n, 3, 5] y, float[n, 3, 2] t)"
+      "<float[3, 1, 3] w, float[3] b> { y, t = CausalConvWithState(x, w, b, s) }");
+  const auto reversed = [](const char* axes) {
+    return absl::StrCat("g (float[n, 4] x, int64[n] l) => (float[n, 4] y) { y = ReverseSequence <",
+                        axes, "> (x, l) }");
+  };
+  ExpectIndependent(reversed("batch_axis = 0, time_axis = 1"));
+  ExpectDependent(
+      "g (float[n, 4] x) => (float[n, 4] y) <int64[4] l = {1, 1, 1, 1}>"
+      "{ y = ReverseSequence(x, l) }",
+      "[ReverseSequence");
+}
+
+TEST(IndependentRows, MarksOfClasses) {
+  const auto marks = [](int axis, const char* y) {
+    return absl::StrCat("g (int64[n, 4] x) => (float[", y,
+                        "] y) <int64 depth = {3}, float[2] v>"
+                        "{ y = OneHot <axis = ",
+                        axis, "> (x, depth, v) }");
+  };
+  ExpectIndependent(marks(-1, "n, 4, 3"));
+  ExpectIndependent(marks(1, "n, 3, 4"));
+  ExpectDependent(marks(0, "3, n, 4"), "output 'y'");
+}
+
 TEST(IndependentRows, CopiesOfOtherAxes) {
   ExpectIndependent(
       "g (float[n, 2] x) => (float[n, 6] y) <int64[2] times = {1, 3}> { y = Tile(x, times) }");
