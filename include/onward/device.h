@@ -24,13 +24,15 @@ inline std::string DeviceName(Device device) {
   return device.is_host() ? "cpu" : absl::StrCat("cuda:", device.index);
 }
 
-// A queue of work on a device. The device's provider makes it and alone knows what is behind it.
+// A queue of work on a device, which the device's provider makes.
 class Stream {
  public:
   Stream() = default;
   virtual ~Stream() = default;
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
+  // What calls of the device's library take: the cudaStream_t of CUDA.
+  virtual void* native_handle() const = 0;
 };
 
 }  // namespace onward

@@ -12,7 +12,7 @@ class CudaStream : public Stream {
  public:
   explicit CudaStream(cudaStream_t handle) : handle_(handle) {}
   ~CudaStream() override { cudaStreamDestroy(handle_); }
-  cudaStream_t handle() const { return handle_; }
+  void* native_handle() const override { return handle_; }
 
  private:
   const cudaStream_t handle_;
@@ -20,7 +20,7 @@ class CudaStream : public Stream {
 
 // `stream`: of the CUDA provider, or null: the device's default stream.
 inline cudaStream_t HandleOf(const Stream* stream) {
-  return stream == nullptr ? nullptr : static_cast<const CudaStream*>(stream)->handle();
+  return stream == nullptr ? nullptr : static_cast<cudaStream_t>(stream->native_handle());
 }
 
 inline cudaStream_t StreamOf(const RunContext& context) {
