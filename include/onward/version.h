@@ -3,5 +3,5 @@
 #pragma once
 
 #define ONWARD_VERSION_MAJOR 0
-#define ONWARD_VERSION_MINOR 2
+#define ONWARD_VERSION_MINOR 3
 #define ONWARD_VERSION_PATCH 0
