@@ -76,7 +76,11 @@ class DeformConv : public Kernel {
     const int64_t batch = piece / pieces.count, column = piece % pieces.count * pieces.columns;
     const int64_t columns = std::min(pieces.columns, s.positions - column);
     const int64_t group = batch % s.group, filters = s.filters / s.group;
-    PackPanels(context, s, pieces, batch, column, columns, panels);
+    if (context.input(0).num_elements() == 0) {
+      std::fill_n(panels, BlockPanelsSize(tiles_, pieces.depth, pieces.columns), 0.0f);
+    } else {
+      PackPanels(context, s, pieces, batch, column, columns, panels);
+    }
     float* y = context.out<float>(0) + batch * filters * s.positions + column;
     const float* bias = context.has_input(3) ? context.in<float>(3) + group * filters : nullptr;
     for (int64_t row = 0; row < filters && bias != nullptr; ++row)

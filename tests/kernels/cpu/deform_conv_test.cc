@@ -116,6 +116,8 @@ TEST(DeformConv, ShapesGroupsAndEdges) {
       {1, 3, 12, 1, 2, 1, 1, {3, 1}, {1, 1}, {1, 1}, {1, 0}, true, true},  // one column
       {1, 3, 1, 12, 2, 1, 1, {1, 3}, {1, 1}, {1, 1}, {0, 1}, true, true},  // one row
       {2, 2, 1, 1, 3, 1, 1, {1, 1}, {1, 1}, {1, 1}, {0, 0}, false, true},
+      {1, 2, 0, 3, 3, 1, 1, {1, 1}, {1, 1}, {1, 1}, {1, 0}, true, true},  // no rows but padding
+      {1, 2, 0, 3, 3, 1, 1, {1, 1}, {1, 1}, {1, 1}, {1, 0}, false, false},
       {1, 40, 20, 21, 70, 1, 1, {3, 3}, {1, 1}, {1, 1}, {1, 1}, true, true},  // several pieces
   };
   for (const Geometry& g : geometries) ExpectOutputs(g, random, 1e-4);
