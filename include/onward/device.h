@@ -31,7 +31,7 @@ class Stream {
   virtual ~Stream() = default;
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
-  // What calls of the device's library take: the cudaStream_t of CUDA.
+  // The handle that calls of the device's library take: the cudaStream_t of CUDA.
   virtual void* native_handle() const = 0;
 };
 
