@@ -130,10 +130,11 @@ class Recurrent : public Kernel {
       step.active = step.states.Active(step.index);
       if (step.active == 0) break;
       if (two_phases) {
-        ForEachBlock(context, s, [&](int64_t block) { ResetBlock(s, step, block); });
-        ForEachBlock(context, s, [&](int64_t block) { CandidateBlock(context, s, step, block); });
+        ForEachBlock(context, s, step, [&](int64_t block) { ResetBlock(s, step, block); });
+        ForEachBlock(context, s, step,
+                     [&](int64_t block) { CandidateBlock(context, s, step, block); });
       } else {
-        ForEachBlock(context, s, [&](int64_t block) { CellBlock(context, s, step, block); });
+        ForEachBlock(context, s, step, [&](int64_t block) { CellBlock(context, s, step, block); });
       }
       std::swap(step.h, step.h_next);
       if (!two_phases) std::swap(step.h_pairs, step.h_pairs_next);
@@ -191,12 +192,15 @@ class Recurrent : public Kernel {
   }
 
   // The parts are as many as the threads, so that a thread meets the same weights at every step;
-  // what a block computes does not depend on its part.
+  // what a block computes does not depend on its part. Every other step goes through them
+  // backwards: it begins with those that the last one left in the cache.
   template <typename F>
-  void ForEachBlock(RunContext& context, const RecurrentState& s, const F& body) const {
+  void ForEachBlock(RunContext& context, const RecurrentState& s, const Step& step,
+                    const F& body) const {
     const int64_t blocks = a_.directions * s.blocks;
     context.ParallelFor(s.parts, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin * blocks / s.parts; i < end * blocks / s.parts; ++i) body(i);
+      const int64_t first = begin * blocks / s.parts, last = end * blocks / s.parts - 1;
+      for (int64_t i = first; i <= last; ++i) body(step.index % 2 == 0 ? i : first + last - i);
     });
   }
 
