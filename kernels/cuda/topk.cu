@@ -2,37 +2,23 @@
 // sorts that. NaN counts as the greatest value; of equal values the lower index comes first.
 #include <algorithm>
 #include <bit>
-#include <cstring>
 
 #include "kernels/bind/topk.h"
 #include "kernels/cuda/elements.cuh"
 #include "kernels/cuda/kernel_list.h"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/rows.cuh"
+#include "kernels/topk_key.h"
 
 namespace onward::kernels::cuda {
 namespace {
 
-// Keys of elements: greater ones come first.
 template <typename T>
-using Key = std::conditional_t<(sizeof(ComputeType<T>) > 4), uint64_t, uint32_t>;
+using Key = TopKKey<ComputeType<T>>;
 
 template <typename T, bool kLargest>
 __device__ Key<T> KeyOf(T element) {
-  using K = Key<T>;
-  constexpr K kSign = K(1) << (8 * sizeof(K) - 1);
-  const auto value = Load(element);
-  K key;
-  if constexpr (std::is_integral_v<T>) {
-    key = static_cast<K>(value) ^ (std::is_signed_v<T> ? kSign : 0);
-  } else if (value != value) {
-    key = ~K(0);
-  } else {
-    const auto number = value == 0 ? decltype(value)(0) : value;  // -0 is 0
-    std::memcpy(&key, &number, sizeof(key));
-    key = (key & kSign) != 0 ? ~key : key | kSign;
-  }
-  return kLargest ? key : ~key;
+  return TopKKeyOf<kLargest, ComputeType<T>>(Load(element));
 }
 
 // The k-th key of a line; all above it are taken, and the first `ties` of those equal to it.

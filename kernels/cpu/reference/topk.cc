@@ -8,51 +8,34 @@
 #include <utility>
 
 #include "kernels/cpu/kernel_list.h"
+#include "kernels/topk_key.h"
 
 namespace onward::kernels::cpu {
 namespace {
 
 using TopKTypes = NumericTypes;
 
-// A number whose order is that of the elements: NaN is the greatest, zeros are equal.
-template <typename T>
-auto OrderOf(T element) {
-  using Compute = std::conditional_t<sizeof(T) < 4, ComputeType<T>, T>;
-  using Bits = std::conditional_t<sizeof(Compute) == 8, uint64_t, uint32_t>;
-  constexpr Bits kSign = Bits{1} << (8 * sizeof(Bits) - 1);
-  const auto value = static_cast<Compute>(element);
-  if constexpr (std::is_integral_v<Compute>) {
-    return std::is_signed_v<Compute> ? static_cast<Bits>(value) ^ kSign : static_cast<Bits>(value);
-  } else {
-    if (value != value) return ~Bits{0};
-    const Compute plain = value + Compute(0);  // not -0
-    Bits bits;
-    std::memcpy(&bits, &plain, sizeof(bits));
-    return (bits & kSign) != 0 ? ~bits : bits | kSign;
-  }
-}
-
 // An element of a line, whose index is below 2^32; the smaller one comes first. Ties go to the
 // lower index.
 template <typename T, bool kLargest>
 class Candidate {
-  using Order = decltype(OrderOf(T()));
+  using Key = TopKKey<ComputeType<T>>;
   // One number where it has the bits.
-  using Rank = std::conditional_t<sizeof(Order) == 4, uint64_t, std::pair<Order, uint32_t>>;
+  using Rank = std::conditional_t<sizeof(Key) == 4, uint64_t, std::pair<Key, uint32_t>>;
 
  public:
   Candidate() = default;
   Candidate(T element, int64_t index) {
-    const Order order = kLargest ? ~OrderOf(element) : OrderOf(element);
+    const Key order = ~TopKKeyOf<kLargest>(static_cast<ComputeType<T>>(element));
     const auto place = static_cast<uint32_t>(index);
-    if constexpr (sizeof(Order) == 4) {
+    if constexpr (sizeof(Key) == 4) {
       rank_ = uint64_t{order} << 32 | place;
     } else {
       rank_ = {order, place};
     }
   }
   int64_t index() const {
-    if constexpr (sizeof(Order) == 4) {
+    if constexpr (sizeof(Key) == 4) {
       return static_cast<int64_t>(rank_ & 0xffffffff);
     } else {
       return static_cast<int64_t>(rank_.second);
@@ -141,7 +124,7 @@ class TopK : public Kernel {
       }
       for (; j < end; ++j) {
         const T value = in[j * state.inner];
-        // Of equal values the earlier one stays.
+        // An equal value that comes later does not replace the last one.
         if (last.known && (kLargest ? value <= last.value : value >= last.value)) continue;
         const Element element(value, j);
         if (!last.known || element < last.element) take(element);
