@@ -4,15 +4,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked.h"
+#include "kernels/bind/check_dims.h"
 
 namespace onward::kernels {
 namespace {
-
-absl::Status CheckDims(const char* name, DimsView dims, DimsView expected) {
-  if (dims == expected) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(name, " has shape ", DimsString(dims), ", expected ", DimsString(expected)));
-}
 
 // Sizes and strides of one of Q, K and V.
 struct Heads {

@@ -1,6 +1,6 @@
 #include "kernels/bind/attention_gradient.h"
 
-#include "absl/strings/str_cat.h"
+#include "kernels/bind/check_dims.h"
 
 namespace onward::kernels {
 
@@ -15,10 +15,7 @@ absl::StatusOr<AttentionGeometry> BindAttentionGradient(const AttentionAttribute
   ONWARD_ASSIGN_OR_RETURN(const AttentionGeometry g, AttentionDims(attributes, inputs));
   const Dims y = g.packed ? Dims{g.batch, g.q_len, g.q_heads * g.v_head_size}
                           : Dims{g.batch, g.q_heads, g.q_len, g.v_head_size};
-  if (context.input_dims(kDy) != DimsView(y)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "dY has shape ", DimsString(context.input_dims(kDy)), ", expected ", DimsString(y)));
-  }
+  ONWARD_RETURN_IF_ERROR(CheckDims("dY", context.input_dims(kDy), y));
   for (const int i : {kDq, kDk, kDv})
     if (context.has_output(i)) context.SetOutput(i, context.input_dims(i));
   return g;

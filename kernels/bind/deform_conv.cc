@@ -1,19 +1,10 @@
 #include "kernels/bind/deform_conv.h"
 
 #include "absl/strings/str_cat.h"
+#include "kernels/bind/check_dims.h"
 #include "onward/shape.h"
 
 namespace onward::kernels {
-namespace {
-
-absl::Status CheckDims(const char* name, DimsView dims, DimsView expected) {
-  if (dims == expected) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(name, " has shape ", DimsString(dims), ", expected ", DimsString(expected)));
-}
-
-}  // namespace
-
 absl::StatusOr<DeformConvAttributes> DeformConvAttributes::Parse(const NodeSpec& spec) {
   DeformConvAttributes result;
   ONWARD_ASSIGN_OR_RETURN(result.conv, ConvAttributes::Parse(spec));

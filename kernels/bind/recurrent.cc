@@ -3,6 +3,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked.h"
+#include "kernels/bind/check_dims.h"
 
 namespace onward::kernels {
 namespace {
@@ -65,10 +66,8 @@ absl::Status ParseActivations(const NodeSpec& spec, RecurrentAttributes& result)
   return absl::OkStatus();
 }
 
-absl::Status CheckDims(const char* name, const DimsView* dims, DimsView expected) {
-  if (dims == nullptr || *dims == expected) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(name, " has shape ", DimsString(*dims), ", expected ", DimsString(expected)));
+absl::Status CheckIfGiven(const char* name, const DimsView* dims, DimsView expected) {
+  return dims == nullptr ? absl::OkStatus() : CheckDims(name, *dims, expected);
 }
 
 }  // namespace
@@ -129,14 +128,14 @@ absl::StatusOr<RecurrentGeometry> RecurrentDims(const RecurrentAttributes& attri
     return absl::InvalidArgumentError(
         absl::StrCat("hidden_size is ", attributes.hidden_size, ", R's is ", g.hidden));
   }
-  ONWARD_RETURN_IF_ERROR(CheckDims("W", &inputs.w, {directions, gates * g.hidden, g.input}));
-  ONWARD_RETURN_IF_ERROR(CheckDims("R", &inputs.r, {directions, gates * g.hidden, g.hidden}));
-  ONWARD_RETURN_IF_ERROR(CheckDims("B", inputs.bias, {directions, 2 * gates * g.hidden}));
-  ONWARD_RETURN_IF_ERROR(CheckDims("sequence_lens", inputs.sequence_lens, {g.batch}));
-  ONWARD_RETURN_IF_ERROR(CheckDims("P", inputs.peepholes, {directions, 3 * g.hidden}));
+  ONWARD_RETURN_IF_ERROR(CheckDims("W", inputs.w, {directions, gates * g.hidden, g.input}));
+  ONWARD_RETURN_IF_ERROR(CheckDims("R", inputs.r, {directions, gates * g.hidden, g.hidden}));
+  ONWARD_RETURN_IF_ERROR(CheckIfGiven("B", inputs.bias, {directions, 2 * gates * g.hidden}));
+  ONWARD_RETURN_IF_ERROR(CheckIfGiven("sequence_lens", inputs.sequence_lens, {g.batch}));
+  ONWARD_RETURN_IF_ERROR(CheckIfGiven("P", inputs.peepholes, {directions, 3 * g.hidden}));
   const Dims h = g.HDims(attributes);
-  ONWARD_RETURN_IF_ERROR(CheckDims("initial_h", inputs.initial_h, h));
-  ONWARD_RETURN_IF_ERROR(CheckDims("initial_c", inputs.initial_c, h));
+  ONWARD_RETURN_IF_ERROR(CheckIfGiven("initial_h", inputs.initial_h, h));
+  ONWARD_RETURN_IF_ERROR(CheckIfGiven("initial_c", inputs.initial_c, h));
   const Dims work = {g.steps + 1, g.batch, 4 * directions, g.hidden};
   ONWARD_RETURN_IF_ERROR(CheckedByteSize(DType::kFloat64, work).status());
   const bool batch_first = attributes.batch_first;

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked.h"
+#include "kernels/bind/check_dims.h"
 #include "kernels/cpu/kernel_list.h"
 
 namespace onward::kernels::cpu {
@@ -13,12 +14,6 @@ struct CausalConvState {
   int64_t rows;  // batch * channels
   int64_t channels, length, taps;
 };
-
-absl::Status CheckDims(const char* name, DimsView dims, DimsView expected) {
-  if (dims == expected) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(name, " has shape ", DimsString(dims), ", expected ", DimsString(expected)));
-}
 
 template <typename T>
 class CausalConv : public Kernel {

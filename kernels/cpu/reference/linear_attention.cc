@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked.h"
+#include "kernels/bind/check_dims.h"
 #include "kernels/cpu/kernel_list.h"
 
 namespace onward::kernels::cpu {
@@ -49,12 +50,6 @@ Element ElementOf(DType dtype) {
     element = {Load<T>, Store<T>};
   });
   return element;
-}
-
-absl::Status CheckDims(const char* name, DimsView dims, DimsView expected) {
-  if (dims == expected) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(name, " has shape ", DimsString(dims), ", expected ", DimsString(expected)));
 }
 
 class LinearAttention : public Kernel {
