@@ -126,10 +126,8 @@ class DeformConv : public Kernel {
         SetTap(context, s, (image * s.offset_group + c / sharing) * s.kernel_size, t, column, tap);
         loops_.find(tap, columns, CeilDiv(columns, width) * width, places);
         for (int64_t j = 0; j < columns; j += width) {
-          const DeformPlaces here = {upper + j, lower + j, weights + 2 * j,
-                                     weights + 2 * (pieces.columns + j)};
           float* to = panels + j * pieces.depth + ((c - first) * s.kernel_size + t) * width;
-          sample(here, width, from, size, end - c, to, s.kernel_size * width);
+          sample(places.From(j), width, from, size, end - c, to, s.kernel_size * width);
         }
       }
     }

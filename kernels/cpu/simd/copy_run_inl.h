@@ -32,6 +32,20 @@ ONWARD_INLINE Vec Interleave(Vec a, Vec b, std::integer_sequence<int, I...>) {
   return __builtin_shufflevector(a, b, (kFrom + I / 2 + (I % 2) * kLanes)...);
 }
 
+// to[j * n + i] = v[i][j] for n = 2 or 4 vectors.
+ONWARD_INLINE void StoreInterleaved(const Vec (&v)[2], float* to) {
+  const auto lanes = std::make_integer_sequence<int, kLanes>();
+  Store(to, Interleave<0>(v[0], v[1], lanes));
+  Store(to + kLanes, Interleave<kLanes / 2>(v[0], v[1], lanes));
+}
+ONWARD_INLINE void StoreInterleaved(const Vec (&v)[4], float* to) {
+  const auto lanes = std::make_integer_sequence<int, kLanes>();
+  StoreInterleaved({Interleave<0>(v[0], v[2], lanes), Interleave<0>(v[1], v[3], lanes)}, to);
+  StoreInterleaved(
+      {Interleave<kLanes / 2>(v[0], v[2], lanes), Interleave<kLanes / 2>(v[1], v[3], lanes)},
+      to + 2 * kLanes);
+}
+
 // Copies `count` elements that lie `stride` apart.
 ONWARD_INLINE void CopyRun(const float* from, int64_t stride, int64_t count, float* to) {
   int64_t i = 0;

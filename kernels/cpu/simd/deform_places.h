@@ -23,6 +23,11 @@ struct DeformTap {
 struct DeformPlaces {
   int32_t *upper = nullptr, *lower = nullptr;  // two neighbours in a row begin at image[i]
   float *upper_weights = nullptr, *lower_weights = nullptr;  // two an output
+
+  // Those of output j on.
+  DeformPlaces From(int64_t j) const {
+    return {upper + j, lower + j, upper_weights + 2 * j, lower_weights + 2 * j};
+  }
 };
 
 struct DeformLoops {

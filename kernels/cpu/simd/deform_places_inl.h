@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kernels/cpu/simd/copy_run_inl.h"
 #include "kernels/cpu/simd/deform_places.h"
 #include "kernels/cpu/simd/math_inl.h"
 #include "kernels/cpu/simd/tile_io_inl.h"
@@ -27,16 +28,6 @@ ONWARD_INLINE AxisPlace PlaceOnAxis(Vec at, IVec inside, int32_t size) {
            Select(inside & (before < SetInt(size - 1)), rest, Vec{})}};
 }
 
-// a[0], b[0], a[1], b[1], ...
-template <int... I>
-ONWARD_INLINE void StorePairs(float* to, Vec a, Vec b, std::integer_sequence<int, I...>) {
-  Store(to, __builtin_shufflevector(a, b, (I / 2 + I % 2 * kLanes)...));
-  Store(to + kLanes, __builtin_shufflevector(a, b, ((kLanes + I) / 2 + I % 2 * kLanes)...));
-}
-ONWARD_INLINE void StorePairs(float* to, Vec a, Vec b) {
-  StorePairs(to, a, b, std::make_integer_sequence<int, kLanes>());
-}
-
 // n lanes.
 ONWARD_INLINE void FindLanes(const DeformTap& tap, int64_t i, int n, const DeformPlaces& places) {
   const Vec row = LoadLanes(tap.rows + i, n) + tap.row + LoadLanes(tap.down + i, n);
@@ -60,8 +51,8 @@ ONWARD_INLINE void FindLanes(const DeformTap& tap, int64_t i, int n, const Defor
       Select(x.before == first, x.weights[1], Select(x.before > first, x.weights[0], Vec{}));
   const Vec mask = tap.mask == nullptr ? Set(1.0f) : LoadLanes(tap.mask + i, n);
   const Vec above = y.weights[0] * mask, below = y.weights[1] * mask;
-  StorePairs(places.upper_weights + 2 * i, above * left, above * right);
-  StorePairs(places.lower_weights + 2 * i, below * left, below * right);
+  StoreInterleaved({above * left, above * right}, places.upper_weights + 2 * i);
+  StoreInterleaved({below * left, below * right}, places.lower_weights + 2 * i);
 }
 
 void FindPlaces(const DeformTap& tap, int64_t count, int64_t padded, const DeformPlaces& places) {
@@ -92,15 +83,10 @@ ONWARD_INLINE Vec Weighted(Vec pairs, Vec weights, Vec sum) {
   return Fma(Select(weights != Vec{}, pairs, Vec{}), weights, sum);
 }
 
-// a[0] + a[1], a[2] + a[3], ..., b[0] + b[1], ...
-template <int... I>
-ONWARD_INLINE Vec SumPairs(Vec a, Vec b, std::integer_sequence<int, I...>) {
-  return __builtin_shufflevector(a, b, (2 * I)...) + __builtin_shufflevector(a, b, (2 * I + 1)...);
-}
-
 void Sample(const DeformPlaces& places, int64_t count, const float* images, int64_t size,
             int64_t channels, float* to, int64_t to_stride) {
   constexpr int kHalf = kLanes / 2;  // places of a vector of pairs
+  const auto lanes = std::make_integer_sequence<int, kLanes>();
   for (int64_t i = 0; i < count; i += kLanes) {
     Vec above[2], below[2];
     for (int half = 0; half < 2; ++half) {
@@ -117,7 +103,7 @@ void Sample(const DeformPlaces& places, int64_t count, const float* images, int6
         sums[half] = Weighted(LoadPairs(image, places.lower + at), below[half], upper);
       }
       Store(to + c * to_stride + i,
-            SumPairs(sums[0], sums[1], std::make_integer_sequence<int, kLanes>()));
+            EvenLanes(sums[0], sums[1], lanes) + OddLanes(sums[0], sums[1], lanes));
     }
   }
 }

@@ -207,20 +207,6 @@ void StoreTaps(const WinogradTapSums& t) {
   }
 }
 
-// to[j * n + i] = v[i][j] for n = 2 or 4 vectors.
-ONWARD_INLINE void StoreInterleaved(const Vec (&v)[2], float* to) {
-  const auto lanes = std::make_integer_sequence<int, kLanes>();
-  Store(to, Interleave<0>(v[0], v[1], lanes));
-  Store(to + kLanes, Interleave<kLanes / 2>(v[0], v[1], lanes));
-}
-ONWARD_INLINE void StoreInterleaved(const Vec (&v)[4], float* to) {
-  const auto lanes = std::make_integer_sequence<int, kLanes>();
-  StoreInterleaved({Interleave<0>(v[0], v[2], lanes), Interleave<0>(v[1], v[3], lanes)}, to);
-  StoreInterleaved(
-      {Interleave<kLanes / 2>(v[0], v[2], lanes), Interleave<kLanes / 2>(v[1], v[3], lanes)},
-      to + 2 * kLanes);
-}
-
 // rows[y][j * kOutput + x] = pixel (y, x) of tile j.
 template <int kOutput>
 void PixelsOfTiles(const WinogradTiles& t, float (*rows)[kMaxWinogradTiles * kOutput]) {
