@@ -13,8 +13,8 @@ namespace onward::executors {
 // The work of steps on memory of callers at some addresses.
 struct Recording {
   std::vector<const void*> callers;
-  std::unique_ptr<RecordedWork> work =
-      nullptr;  // null: they ran once with these, and are not recorded
+  // Null: they ran once with these, and are not recorded.
+  std::unique_ptr<RecordedWork> work = nullptr;
 };
 
 // Consecutive steps, from `begin` up to `end`.

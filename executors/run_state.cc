@@ -311,9 +311,7 @@ bool RunState::ShareBlock(const Step& step, int32_t result, const OutputPlan& ou
     owns_[static_cast<size_t>(result)] = true;
     const Slot& slot = program_.slots[static_cast<size_t>(result)];
     slots_[static_cast<size_t>(result)] = {
-        {slot.dtype, program_.provider_of(result).device(), from.block->memory.get(), to.dims},
-        nullptr,
-        true};
+        {slot.dtype, program_.device_of(result), from.block->memory.get(), to.dims}, nullptr, true};
   };
   if (output.alias >= 0) {
     const int32_t operand = operands[static_cast<size_t>(output.alias)];
@@ -373,7 +371,7 @@ absl::StatusOr<TensorView> RunState::AllocateOutput(int output, DType dtype, Dim
     owns_[static_cast<size_t>(result)] = true;
   }
   SlotValue& slot = slots_[static_cast<size_t>(result)];
-  slot = {{dtype, program_.provider_of(result).device(), data, owned.dims}, nullptr, true};
+  slot = {{dtype, program_.device_of(result), data, owned.dims}, nullptr, true};
   return slot.tensor;
 }
 

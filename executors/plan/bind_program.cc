@@ -104,7 +104,6 @@ class Binder {
   SlotPlan& plan(int32_t slot) { return binding_->slots[static_cast<size_t>(slot)]; }
   SlotValue& value(int32_t slot) { return binding_->values[static_cast<size_t>(slot)]; }
   const Slot& slot(int32_t index) const { return program_.slots[static_cast<size_t>(index)]; }
-  Device DeviceOf(int32_t slot) const { return program_.provider_of(slot).device(); }
   const Binding* base() const { return binding_->base.get(); }
 
   void SetConstants() {
@@ -124,7 +123,7 @@ class Binder {
       plan(index).own = Place::kInput;
       plan(index).external = static_cast<int32_t>(i);
       SlotValue known = inputs[i];
-      known.tensor.device = DeviceOf(index);
+      known.tensor.device = program_.device_of(index);
       known.tensor.data = nullptr;
       known.tensor.dims = binding_->arena_dims(known.tensor.dims);
       value(index) = known;
@@ -243,7 +242,7 @@ class Binder {
       ONWARD_RETURN_IF_ERROR(CheckBlock(bytes));
       SlotValue& known = value(result);
       known.present = true;
-      known.tensor = {slot(result).dtype, DeviceOf(result), nullptr,
+      known.tensor = {slot(result).dtype, program_.device_of(result), nullptr,
                       binding_->arena_dims(output.dims)};
       if (output.has_value) {
         known.tensor.data = const_cast<void*>(context.output_value(static_cast<int>(i)));

@@ -54,6 +54,7 @@ struct Program {
   const ExecutionProvider& provider_of(int32_t slot) const {
     return *providers[slots[static_cast<size_t>(slot)].device];
   }
+  Device device_of(int32_t slot) const { return provider_of(slot).device(); }
   absl::Span<const int32_t> step_inputs(const Step& step) const {
     return absl::MakeConstSpan(operands).subspan(static_cast<size_t>(step.operands),
                                                  static_cast<size_t>(step.num_inputs));
