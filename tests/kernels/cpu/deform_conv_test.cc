@@ -123,7 +123,7 @@ TEST(DeformConv, ShapesGroupsAndEdges) {
   for (const Geometry& g : geometries) ExpectOutputs(g, random, 1e-4);
 }
 
-// What lies beside a place at the edge is not read into it.
+// An element beside a place at the edge does not count.
 TEST(DeformConv, InfinityBesideAnEdgeIsNotRead) {
   const float infinity = std::numeric_limits<float>::infinity();
   const Tensor x = Tensor::Of<float>({1, 1, 1, 3}, {2, infinity, 4});
